@@ -1,0 +1,1 @@
+"""Readers: files and frames in, checked columns out."""

@@ -1,0 +1,112 @@
+"""What the readers hand over: plain columns, checked line by line, and where they came from.
+
+Readers know files and lines; they do not know measures. They check whatever can be seen in one line or one table and leave
+to :mod:`lightmeter.collection` what needs several of them (duplicates within a ranking, queries in common).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Kind = Literal["hard", "soft", "multi"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table came from, for messages and the manifest.
+
+    Attributes
+    ----------
+    name
+        The path as given, or a name for a frame.
+    files
+        The files read, in order (none for a frame).
+    line_of
+        Gives ``(file, line)`` of a 0-based data row; it may read the file again, so it is for errors only.
+        None for frames: messages then name the row.
+    """
+
+    name: str
+    files: tuple[str, ...] = ()
+    line_of: Callable[[int], tuple[str, int]] | None = None
+
+    def place(self, row: int) -> dict[str, str | int]:
+        """Keyword arguments for :class:`~lightmeter.errors.InputError` that name ``row``."""
+        if self.line_of is None:
+            return {"where": self.name, "row": row}
+        file, line = self.line_of(row)
+        return {"where": file, "line": line}
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """One run, rows in file order.
+
+    ``queries`` lists the distinct query ids in order of first appearance and ``query`` codes them. ``score`` is finite; a table
+    that gives ranks instead has ``score = -rank`` and ``by_rank`` True. ``sample`` is None unless some query has several rankings.
+    """
+
+    name: str
+    source: Source
+    queries: list[str]
+    query: NDArray[np.int32]
+    doc: pl.Series
+    score: NDArray[np.float64]
+    by_rank: bool = False
+    sample: pl.Series | None = None
+    weight: NDArray[np.float64] | None = None
+    extra: pl.DataFrame | None = None
+    ignored: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class JudgmentTable:
+    """Judgments: a frame ``query, doc, grade`` (String, String, Float64), one row a pair; negative grades are kept."""
+
+    source: Source
+    frame: pl.DataFrame
+    ignored: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AttributeTable:
+    """Memberships of one attribute in long form.
+
+    ``frame`` has ``doc`` (String), ``value`` (Int32, an index into ``values``), ``weight`` (Float64) and, when membership
+    depends on the query, ``query`` (String). A document without a row is unknown. Hard: one row of weight 1 a document; soft:
+    weights that sum to 1 within 1e-3; multi: several rows of weight 1.
+    """
+
+    name: str
+    source: Source
+    values: tuple[str, ...]
+    kind: Kind
+    ordinal: bool
+    frame: pl.DataFrame
+    ignored: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TargetTable:
+    """Target distributions: a frame ``attribute, value, share, query`` (query null: for all queries)."""
+
+    source: Source
+    frame: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class IntentTable:
+    """Intent judgments ``query, intent, doc, grade`` and probabilities ``query, intent, probability`` (uniform if not given)."""
+
+    source: Source
+    frame: pl.DataFrame
+    probabilities: pl.DataFrame
