@@ -1,0 +1,145 @@
+"""The package as a whole: light to import, described rightly, tidy."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+MAX_LINES = 400
+
+# Each costs a tenth of a second to three, and few calls need it.
+HEAVY = (
+    "torch",
+    "altair",
+    "pyspark",
+    "pandas",
+    "scipy.stats",
+    "scipy.optimize",
+    "statsmodels",
+    "typer",
+    "pyarrow",
+    "narwhals",
+)
+
+# Written in two parts, so that this file is not one that names them.
+MACHINE_PATHS = ("/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "/Us" + "ers/")
+TEXT = set(".cfg .csv .html .ipynb .j2 .js .json .md .py .rst .sh .toml .txt .yaml .yml".split())
+    ".cfg",
+    ".csv",
+    ".html",
+    ".ipynb",
+    ".j2",
+    ".js",
+    ".json",
+    ".md",
+    ".py",
+    ".rst",
+    ".sh",
+    ".toml",
+    ".txt",
+    ".yaml",
+    ".yml",
+}
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def repository_files() -> list[Path]:
+    """The files under version control and those about to be; every text file where there is no git."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        folders = ("src", "tests", "docs", "examples", "benchmarks")
+        listed = [relative(p) for folder in folders for p in (ROOT / folder).rglob("*")]
+    paths = [ROOT / name for name in listed if name]
+    return [p for p in paths if p.is_file() and (p.suffix in TEXT or p.name in {"Makefile", "run", ".gitignore"})]
+
+
+def test_import_is_light():
+    code = "import sys; before = set(sys.modules); import lightmeter; print('\\n'.join(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    loaded = set(done.stdout.split())
+    assert "lightmeter" in loaded
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_every_public_name_exists_and_is_listed_once():
+    import lightmeter
+
+    assert len(set(lightmeter.__all__)) == len(lightmeter.__all__)
+    assert [name for name in lightmeter.__all__ if not hasattr(lightmeter, name)] == []
+
+
+def test_metadata():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    meta = importlib.metadata.metadata("lightmeter")
+    assert meta["Name"] == project["name"] == "lightmeter"
+    assert importlib.metadata.version("lightmeter") == project["version"]
+    assert meta["Requires-Python"] == ">=3.11"
+    assert meta["License-Expression"] == "MIT"
+    assert set(meta.get_all("Provides-Extra")) == set(project["optional-dependencies"])
+    required = {line.split(">=")[0] for line in importlib.metadata.requires("lightmeter") if "extra ==" not in line}
+    assert required == {"numpy", "scipy", "polars", "pyarrow", "narwhals", "typer", "rich"}
+
+
+def test_the_version_has_an_entry_in_the_changelog():
+    assert f"## [{importlib.metadata.version('lightmeter')}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_the_command_is_installed():
+    commands = importlib.metadata.entry_points(group="console_scripts", name="lightmeter")
+    assert [c.value for c in commands] == ["lightmeter.cli:main"]
+    assert callable(next(iter(commands)).load())
+
+
+def test_a_missing_extra_is_named_as_it_is_declared():
+    """Every ``MissingExtraError(package, extra, ..)`` in the sources asks for an extra that there is."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    wrong = []
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and getattr(node.func, "id", None) == "MissingExtraError"
+                and len(node.args) > 1
+            ):
+                extra = node.args[1]
+                if isinstance(extra, ast.Constant) and extra.value not in extras:
+                    wrong.append(f"{relative(path)}:{node.lineno}: {extra.value!r}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_no_assert_in_the_sources(path: Path):
+    """Users' mistakes raise errors that teach; ``python -O`` would drop an assert."""
+    lines = [node.lineno for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Assert)]
+    assert lines == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_one_idea_per_module(path: Path):
+    assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
+
+
+def test_no_machine_paths():
+    """Nothing in the repository depends on where one person keeps it."""
+    found = [
+        f"{relative(path)}:{number}: {line.strip()[:80]}"
+        for path in repository_files()
+        for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1)
+        if any(part in line for part in MACHINE_PATHS)
+    ]
+    assert found == []
