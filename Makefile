@@ -8,7 +8,7 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 BENCH_VENV := benchmarks/.venv
-PIP_FLAGS := --quiet --disable-pip-version-check
+PIP_FLAGS := -qq --disable-pip-version-check
 TOO_OLD := lightmeter needs Python 3.11 or newer. Name one: make PYTHON=python3.12 ...
 
 # $(call venv,FOLDER): create a virtual environment, after a look at the interpreter's version.

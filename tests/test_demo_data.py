@@ -88,11 +88,8 @@ def test_shape(folder: Path, grades, groups, rankings):
     assert queries["segment"].value_counts()["count"].to_list() == [10] * 5
     assert {len(judged) for judged in grades.values()} == {100}
     assert {g for judged in grades.values() for g in judged.values()} == {0, 1, 2, 3}
-    assert {run: {len(s) for s in q.values()} for run, q in rankings.items()} == {
-        "relevant": {1},
-        "fairer": {10},
-        "baseline": {1},
-    }
+    samples_per_query = {run: {len(samples) for samples in of.values()} for run, of in rankings.items()}
+    assert samples_per_query == {"relevant": {1}, "fairer": {10}, "baseline": {1}}
     for samples_of in rankings.values():
         for query, samples in samples_of.items():
             assert all(set(docs) == set(grades[query]) and len(docs) == 100 for docs in samples.values())
@@ -140,11 +137,9 @@ def test_story(grades, groups, rankings):
             e, n = np.array(errors), len(errors)
             total, own = (e.sum(0) ** 2).sum(), (e**2).sum()
             eel[run].append(own if n == 1 else (total - own) / (n * (n - 1)))
-    mean = {
-        k: {run: float(np.mean(v)) for run, v in d.items()}
-        for k, d in dict(ndcg=ndcg, err=err, women=women, gf=gf, eel=eel).items()
-    }
-    # From the program's first run, rounded; order is the claim, the numbers guard it.
+    found = {"ndcg": ndcg, "err": err, "women": women, "gf": gf, "eel": eel}
+    mean = {name: {run: float(np.mean(values)) for run, values in of.items()} for name, of in found.items()}
+    # The order is the claim; the numbers, found here when the collection was made, guard it.
     assert mean["ndcg"] == pytest.approx({"relevant": 0.913, "fairer": 0.888, "baseline": 0.668}, abs=6e-4)
     assert mean["err"] == pytest.approx({"relevant": 0.882, "fairer": 0.845, "baseline": 0.734}, abs=6e-4)
     assert mean["eel"] == pytest.approx({"relevant": 0.834, "fairer": 0.438, "baseline": 1.458}, abs=6e-4)
