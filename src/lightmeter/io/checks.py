@@ -1,0 +1,139 @@
+"""Column checks shared by all readers: identifiers, numbers, repeated rows. They name the first row at fault."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .tables import Source
+
+NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+ACCEPTED_NUMBER = "a finite decimal number such as 3, -0.5 or 1e5"
+
+
+def fault(found: str, source: Source, row: int, *, column: str | None = None, accepted: str | None = None, hint: str | None = None) -> InputError:
+    """The error for one row of a source."""
+    if source.line_of is None:
+        return InputError(found, where=source.name, row=row, column=column, accepted=accepted, hint=hint)
+    file, line = source.line_of(row)
+    return InputError(found, where=file, line=line, column=column, accepted=accepted, hint=hint)
+
+
+def elsewhere(source: Source, row: int) -> str:
+    """Words for another row of the same source."""
+    if source.line_of is None:
+        return f"row {row}"
+    file, line = source.line_of(row)
+    return f"line {line} of {file}"
+
+
+def first(mask: pl.Series | NDArray[np.bool_]) -> int | None:
+    """The first true position of a mask (nulls are false), or None."""
+    flags = mask.fill_null(False).to_numpy() if isinstance(mask, pl.Series) else mask
+    at = int(np.argmax(flags)) if len(flags) else 0
+    return at if len(flags) and flags[at] else None
+
+
+def identifiers(column: pl.Series, what: str, source: Source) -> pl.Series:
+    """A column of ids as strings: text as it stands, integers in decimal; null, empty, float and boolean ids are refused.
+
+    Numbers with a fraction part cannot be ids because ``1.0`` and ``1`` would be one id or two depending on the tool that wrote
+    them (pandas turns integers into floats as soon as one is missing).
+    """
+    kind = column.dtype
+    if kind in (pl.Categorical, pl.Enum) or kind.is_integer():
+        column = column.cast(pl.String)
+    elif kind == pl.Null and len(column):
+        pass
+    elif kind != pl.String:
+        hint = "Turn the column into text or whole numbers first, e.g. .astype('Int64')" if kind.is_float() else "Turn the column into text first"
+        raise InputError(f"{what} ids have the type {kind}", where=source.name, column=column.name, accepted="text or whole numbers", hint=hint)
+    if (row := first(column.is_null())) is not None:
+        raise fault(f"the {what} id is missing", source, row, column=column.name, accepted="a non-empty id in every row")
+    if (row := first(column.str.len_bytes() == 0)) is not None:
+        raise fault(f"the {what} id is empty", source, row, column=column.name, accepted="a non-empty id in every row")
+    return column
+
+
+def parse_numbers(text: pl.Series) -> pl.Series:
+    """Strings to Float64, correctly rounded; null for what is not a decimal number (``nan``, ``inf`` and hexadecimal are not)."""
+    good = text.str.contains(NUMBER)
+    values = text.cast(pl.Float64, strict=False)
+    lost = (good & values.is_null()).fill_null(False)
+    if lost.any():
+        rows = np.flatnonzero(lost.to_numpy())
+        values = values.scatter(rows, [float(text[int(r)]) for r in rows])
+    keep = pl.DataFrame({"v": values, "g": good})
+    return keep.select(pl.when(pl.col("g") & pl.col("v").is_finite()).then(pl.col("v"))).to_series().rename(text.name)
+
+
+def numbers(column: pl.Series, what: str, source: Source, *, least: float | None = None, named: bool = True) -> pl.Series:
+    """A column as finite Float64; anything else is refused with its row. ``named``: whether messages name the column."""
+    kind = column.dtype
+    if kind == pl.String:
+        values = parse_numbers(column)
+    elif kind.is_numeric() or kind == pl.Boolean:
+        values = column.cast(pl.Float64)
+        values = values.set(~values.is_finite().fill_null(True), None)
+    elif kind == pl.Null:
+        values = column.cast(pl.Float64)
+    else:
+        raise InputError(f"the {what} has the type {kind}", where=source.name, column=column.name, accepted=ACCEPTED_NUMBER)
+    name = column.name if named else None
+    if (row := first(values.is_null())) is not None:
+        cell = column[row]
+        found = f"the {what} is missing" if cell is None or cell == "" else f"the {what} {cell!r} is not a finite number"
+        raise fault(found, source, row, column=name, accepted=ACCEPTED_NUMBER)
+    if least is not None and (row := first(values < least)) is not None:
+        raise fault(f"the {what} {column[row]} is below {least:g}", source, row, column=name, accepted=f"numbers from {least:g} up")
+    return values
+
+
+def drop_repeats(frame: pl.DataFrame, keys: list[str], value: str, source: Source, what: str, hint: str | None = None) -> tuple[pl.DataFrame, int]:
+    """Keep the first of rows that repeat ``keys`` with the same ``value``; refuse those that differ, naming both places.
+
+    Row ``i`` of the frame must be row ``i`` of the source.
+    """
+    twice = frame.select(pl.struct(keys).is_duplicated()).to_series() if len(keys) > 1 else frame[keys[0]].is_duplicated()
+    if not twice.any():
+        return frame, 0
+    rows = frame.with_row_index("_row").filter(twice)
+    firsts = rows.group_by(keys, maintain_order=True).agg(pl.first("_row").alias("_first"), pl.first(value).alias("_value"))
+    pairs = rows.join(firsts, on=keys, how="left", maintain_order="left")
+    bad = pairs.filter(pl.col(value).ne_missing(pl.col("_value")))
+    if len(bad):
+        one = bad.row(0, named=True)
+        which = ", ".join(f"{k} {one[k]!r}" for k in keys)
+        raise fault(
+            f"{which} has {what} {_show(one[value])} here and {_show(one['_value'])} at {elsewhere(source, one['_first'])}",
+            source,
+            one["_row"],
+            accepted=f"one {what} for each {' and '.join(keys)}",
+            hint=hint or "Remove one of the two",
+        )
+    extra = pairs.filter(pl.col("_row") != pl.col("_first"))["_row"].to_numpy()
+    keep = np.ones(len(frame), dtype=bool)
+    keep[extra] = False
+    return frame.filter(pl.Series(keep)), len(extra)
+
+
+def check_sums(frame: pl.DataFrame, keys: list[str], weight: str, source: Source, what: str, *, row: str = "_row") -> None:
+    """Shares must sum to 1 within 1e-3 for each of ``keys``; they are never rescaled."""
+    sums = frame.group_by(keys, maintain_order=True).agg(pl.sum(weight).alias("_sum"), pl.last(row).alias("_last"))
+    bad = sums.filter((pl.col("_sum") - 1).abs() > 1e-3 + 1e-12)
+    if len(bad):
+        one = bad.row(0, named=True)
+        which = ", ".join(f"{k} {one[k]!r}" for k in keys if one[k] is not None)
+        raise fault(
+            f"the {what} of {which} sum to {one['_sum']:.6g}" if which else f"the {what} sum to {one['_sum']:.6g}",
+            source,
+            one["_last"],
+            accepted=f"{what} that sum to 1 within 0.001; they are used as given, never rescaled",
+            hint="Correct the file",
+        )
+
+
+def _show(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else repr(value)

@@ -1,0 +1,148 @@
+"""CSV and TSV tables with a header line: every cell as text, every row with its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator
+
+import polars as pl
+
+from ..errors import InputError
+from .sources import add_counts
+from .tables import Source
+from .text import BOM, Odd, Scan, broken, check_text, head_lines, read_bytes
+
+_BLOCK = 1 << 23
+
+
+def read_delimited(path: str, delimiter: str) -> tuple[pl.DataFrame, Source, dict[str, int]]:
+    """Read a table with a header. Empty cells are null; blanks around names and cells are removed and counted.
+
+    Columns without a name are left out and counted. Rows shorter or longer than the header are refused.
+    """
+    names = header(path, delimiter)
+    kept = [name for name in names if name]
+    if not kept:
+        raise InputError("the header has no column names", where=path, line=1, accepted="a first line with the names of the columns")
+    if len(set(kept)) < len(kept):
+        twice = next(n for n in kept if kept.count(n) > 1)
+        raise InputError(f"several columns are named {twice!r}", where=path, line=1, accepted="one column for each name", hint="Rename one of them")
+    frame, blank = _read(path, delimiter, names)
+    source = Source(path, (path,), lambda row: (path, _line_of(path, delimiter, row)))
+    if not len(frame):
+        raise InputError("the table has a header but no rows", where=path, accepted="at least one row below the header")
+    frame, padded = _strip(frame)
+    ignored = {"blank lines": blank, "columns without a name": len(names) - len(kept), "blanks around cells": padded}
+    return frame, source, add_counts(ignored)
+
+
+def header(path: str, delimiter: str) -> list[str]:
+    """The names in the first line that is not blank, without blanks around them."""
+    lines = [line for line in head_lines(path, 1 << 20) if line.strip(" \t\r")]
+    if not lines:
+        raise InputError("the file has only blank lines", where=path, accepted="a table with a header")
+    return [name.strip() for name in next(csv.reader([lines[0].rstrip("\r")], delimiter=delimiter))]
+
+
+def _read(path: str, delimiter: str, names: list[str]) -> tuple[pl.DataFrame, int]:
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    inner = [name or f"\0{i}" for i, name in enumerate(names)]
+    types = {name: pa.string() for name in inner if not name.startswith("\0")}
+
+    def attempt(newlines: bool) -> tuple[pl.DataFrame, Scan]:
+        scan = Scan(path)
+        try:
+            table = arrow_csv.read_csv(
+                pa.PythonFile(scan, mode="r"),
+                read_options=arrow_csv.ReadOptions(column_names=inner, block_size=_BLOCK),
+                parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=newlines),
+                convert_options=arrow_csv.ConvertOptions(
+                    include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False, check_utf8=False
+                ),
+            )
+        finally:
+            scan.close()
+        return pl.DataFrame(pl.from_arrow(table)).slice(1), scan
+
+    try:
+        frame, scan = attempt(False)
+        if scan.quoted and os.path.getsize(path) >= 1 << 20:
+            frame, scan = attempt(True)
+    except (Odd, pa.ArrowInvalid) as error:
+        raise _explain(path, delimiter, len(names), error) from None
+    except OSError as error:
+        raise broken(path, error) from None
+    if scan.quoted:
+        _check_quotes(path, delimiter, len(frame))
+        return frame, _blank_records(path, delimiter)
+    return frame, scan.lines - len(frame) - 1
+
+
+def _records(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Records with the line each begins on; blank lines come as empty records."""
+    text = read_bytes(path).removeprefix(BOM).decode("utf-8", "replace")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    start = 1
+    limit = csv.field_size_limit()
+    try:
+        csv.field_size_limit(max(limit, len(text) + 1))
+        for record in reader:
+            yield start, record
+            start = reader.line_num + 1
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _line_of(path: str, delimiter: str, row: int) -> int:
+    data = (line for line, record in _records(path, delimiter) if record)
+    next(data)
+    return next(line for i, line in enumerate(data) if i == row)
+
+
+def _blank_records(path: str, delimiter: str) -> int:
+    return sum(not record for _, record in _records(path, delimiter))
+
+
+def _check_quotes(path: str, delimiter: str, rows: int) -> None:
+    """Refuse a quote that is opened and never closed: it would swallow the rest of the file."""
+    last, count = (1, [""]), -1
+    for line, record in _records(path, delimiter):
+        if record:
+            last, count = (line, record), count + 1
+    if read_bytes(path).count(b'"') % 2:
+        raise InputError("a double quote is opened and not closed", where=path, line=last[0], accepted='cells in pairs of double quotes; a quote inside is written ""')
+    if count != rows:
+        raise InputError("the double quotes do not pair up", where=path, line=last[0], accepted='cells in pairs of double quotes; a quote inside is written ""')
+
+
+def _explain(path: str, delimiter: str, width: int, error: Exception) -> InputError:
+    """Find the line that Arrow could not read."""
+    data = read_bytes(path).removeprefix(BOM)
+    check_text(path, data)
+    kind = {",": "commas", "\t": "tabs", ";": "semicolons"}.get(delimiter, repr(delimiter))
+    for line, record in _records(path, delimiter):
+        if record and len(record) != width:
+            found = f"{len(record)} cells in a table of {width} columns"
+            return InputError(found, where=path, line=line, accepted=f"{width} cells separated by {kind}", hint="Put cells that contain the separator between double quotes")
+    alone = data.replace(b"\r\n", b"\n\n").find(b"\r")
+    if alone >= 0:
+        line = data.count(b"\n", 0, alone) + 1
+        return InputError("a carriage return without a line feed", where=path, line=line, accepted="lines that end in LF or CRLF", hint="Convert the line ends")
+    return InputError(f"the table cannot be read ({str(error).splitlines()[0] if str(error) else 'damaged'})", where=path, accepted=f"a table separated by {kind}")
+
+
+def _strip(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Cells without blanks around them, empty ones null, and how many had blanks."""
+    padded = 0
+    columns = []
+    for column in frame:
+        around = column.str.contains(r"^[ \t]|[ \t]$")
+        if around.any():
+            padded += int(around.sum())
+            column = column.str.strip_chars(" \t")
+        columns.append(column.set(column == "", None) if bool((column == "").any()) else column)
+    return pl.DataFrame(columns), padded

@@ -1,0 +1,251 @@
+"""Runs: TREC files, tables, frames and dictionaries as :class:`RunTable`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .checks import fault, identifiers, numbers
+from .sources import add_counts, is_path, merge_sources, parts, split_name
+from .tables import RunTable, Source
+from .tabular import DECIMAL, Columns, Shape, Table, find, join, need, read_table, read_table_file, rest, tell_format
+from .trec import exact_fields, fast_run
+
+RUN_FILE = "TREC lines 'query Q0 doc rank score tag', or a table with query, doc, score or rank"
+RUN_SHAPE = Shape(("query", "doc", "score", "rank"), (5, 6), re.compile(rf"{DECIMAL.pattern}|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE), 4)
+
+
+def read_run(source: Any, *, name: str | None = None, columns: Columns | None = None) -> RunTable:
+    """Read one run.
+
+    Parameters
+    ----------
+    source
+        A path, ``NAME=PATH``, a folder or pattern of part files (one run), a pandas, polars or Arrow frame, or a dictionary
+        ``{query: {doc: score}}`` or ``{query: [doc, doc, ..]}`` (best first).
+    name
+        The run's name; otherwise ``NAME``, the value of a ``run`` column, or the path as given.
+    columns
+        Our names to the table's: ``{"query": "qid", "doc": "item", "score": "p"}``. Names a table does not have are passed over
+        (runs and judgments may share one mapping). TREC files have no column names.
+
+    Returns
+    -------
+    RunTable
+        Rows in file order. In a TREC file the score decides and the rank column is not read.
+
+    Raises
+    ------
+    InputError
+        Something cannot be used: the message names the file and line, or the row and column.
+    """
+    runs = read_runs(source, name=name, columns=columns)
+    if len(runs) > 1:
+        names = ", ".join(repr(r.name) for r in runs[:5])
+        raise InputError(f"{len(runs)} runs in one table ({names}{', ..' if len(runs) > 5 else ''})", where=runs[0].source.name, column="run", accepted="one run", hint="Read them with read_runs")
+    return runs[0]
+
+
+def read_runs(source: Any, *, name: str | None = None, columns: Columns | None = None) -> list[RunTable]:
+    """Read one or several runs: as :func:`read_run`, also a table whose ``run`` column has several values, or ``{name: source}``.
+
+    Parameters
+    ----------
+    source
+        What :func:`read_run` takes, or a dictionary from names to such sources.
+    name, columns
+        As for :func:`read_run`.
+
+    Returns
+    -------
+    list of RunTable
+        In order of first appearance.
+    """
+    if isinstance(source, RunTable):
+        return [source]
+    if isinstance(source, Mapping):
+        if _names_runs(source):
+            return [run for key, one in source.items() for run in read_runs(one, name=str(key), columns=columns)]
+        return [_run_of_table(_dict_table(source, name or "dictionary"), name or "dictionary", columns)]
+    if not is_path(source):
+        return _runs_of_table(read_table(source, RUN_SHAPE, name=name, columns=columns), name, "run", columns)
+    given, path = split_name(source)
+    name = name or given
+    found = parts(path)
+    formats = {tell_format(file, RUN_SHAPE, columns)[0] == "fields" for file in found.files}
+    if len(formats) > 1:
+        raise InputError("TREC files and tables are mixed", where=path, accepted="part files of one format")
+    if formats.pop():
+        return [_trec_run(name or path, path, found.files, found.ignored)]
+    tables = [read_table_file(file, RUN_SHAPE, columns) for file in found.files]
+    return _runs_of_table(join(path, tables, found.ignored), name, path, columns)
+
+
+def _names_runs(source: Mapping[Any, Any]) -> bool:
+    """Whether a dictionary maps names to runs rather than queries to documents."""
+    if not source:
+        raise InputError("the dictionary is empty", accepted="{query: {doc: score}} or {query: [doc, ..]}")
+    one = next(iter(source.values()))
+    if isinstance(one, Mapping):
+        return bool(one) and isinstance(next(iter(one.values())), (Mapping, list, tuple))
+    return not isinstance(one, (list, tuple))
+
+
+# TREC files
+
+
+def _trec_run(name: str, path: str, files: tuple[str, ...], ignored: dict[str, int]) -> RunTable:
+    pieces = [trec_file(file) for file in files]
+    if len(pieces) == 1:
+        whole = pieces[0]
+    else:
+        whole = _concatenate(path, pieces)
+    sample, notes = _samples(whole)
+    return RunTable(name, whole.source, whole.queries, whole.query, whole.doc, whole.score, sample=sample, ignored=add_counts(ignored, whole.ignored), notes=notes)
+
+
+class TrecRows:
+    """The columns of TREC run lines, coded; what the fast and the exact reader both give."""
+
+    def __init__(self, queries: list[str], query: NDArray[np.int32], seconds: list[str], second: NDArray[np.int32], doc: pl.Series, score: NDArray[np.float64], source: Source, ignored: dict[str, int]) -> None:
+        self.queries, self.query, self.seconds, self.second = queries, query, seconds, second
+        self.doc, self.score, self.source, self.ignored = doc, score, source, ignored
+
+
+def trec_file(path: str, *, exact: bool = False) -> TrecRows:
+    """Read one TREC run file, by the fast path where the file is clean (``exact``: never)."""
+    fast = None if exact else fast_run(path)
+    if fast is not None:
+        return TrecRows(fast.queries, fast.query, fast.seconds, fast.second, fast.doc, fast.score, fast.source, fast.ignored)
+    rows = exact_fields(path, 5, 6, RUN_FILE)
+    queries, query = codes(rows.frame["f0"])
+    seconds, second = codes(rows.frame["f1"])
+    score = numbers(rows.frame["f4"], "score", rows.source, named=False).to_numpy()
+    return TrecRows(queries, query, seconds, second, rows.frame["f2"].rename("doc"), score, rows.source, rows.ignored)
+
+
+def codes(column: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+    """Distinct values in order of first appearance, and the position of each row's value among them."""
+    names = column.unique(maintain_order=True)
+    table = pl.DataFrame({"name": names, "code": np.arange(len(names), dtype=np.int32)})
+    joined = pl.DataFrame({"name": column}).join(table, on="name", how="left", maintain_order="left")
+    return names.to_list(), joined["code"].to_numpy()
+
+
+def _concatenate(path: str, pieces: list[TrecRows]) -> TrecRows:
+    def recode(lists: list[list[str]], arrays: list[NDArray[np.int32]]) -> tuple[list[str], NDArray[np.int32]]:
+        order = {value: i for i, value in enumerate(dict.fromkeys(v for values in lists for v in values))}
+        maps = [np.array([order[v] for v in values], dtype=np.int32) for values in lists]
+        return list(order), np.concatenate([m[a] for m, a in zip(maps, arrays, strict=True)])
+
+    queries, query = recode([p.queries for p in pieces], [p.query for p in pieces])
+    seconds, second = recode([p.seconds for p in pieces], [p.second for p in pieces])
+    doc = pl.concat([p.doc for p in pieces], rechunk=False)
+    score = np.concatenate([p.score for p in pieces])
+    source = merge_sources(path, [p.source for p in pieces], [len(p.score) for p in pieces])
+    return TrecRows(queries, query, seconds, second, doc, score, source, add_counts(*(p.ignored for p in pieces)))
+
+
+def _samples(rows: TrecRows) -> tuple[pl.Series | None, tuple[str, ...]]:
+    """Column 2 as sample ids when some query has several of them."""
+    if len(rows.seconds) < 2:
+        return None, ()
+    pair = rows.query.astype(np.int64) * len(rows.seconds) + rows.second
+    distinct = pl.Series(pair).n_unique()
+    if distinct == len(rows.queries):
+        return None, ()
+    sample = pl.Series("sample", rows.seconds, dtype=pl.String).gather(rows.second)
+    most = len(rows.seconds)
+    note = f"column 2 read as sample ids: {most} samples for {len(rows.queries)} quer{'y' if len(rows.queries) == 1 else 'ies'}"
+    return sample, (note,)
+
+
+# tables
+
+
+def _dict_table(source: Mapping[Any, Any], name: str) -> Table:
+    queries: list[str] = []
+    docs: list[str] = []
+    values: list[Any] = []
+    ranked = isinstance(next(iter(source.values())), (list, tuple))
+    for query, ranking in source.items():
+        if isinstance(ranking, (list, tuple)) != ranked or not isinstance(ranking, (list, tuple, Mapping)):
+            raise InputError(f"query {query!r} has a {type(ranking).__name__}", where=name, accepted="{doc: score} for every query, or a list of documents for every query")
+        items = enumerate(ranking, 1) if ranked else ((score, doc) for doc, score in ranking.items())  # type: ignore[union-attr]
+        for value, doc in items:
+            queries.append(_key(query, "query", name))
+            docs.append(_key(doc, "document", name, f"query {query!r}"))
+            values.append(value)
+    if not queries:
+        raise InputError("the dictionary has no documents", where=name, accepted="{query: {doc: score}} or {query: [doc, ..]}")
+    try:
+        numeric = pl.Series(values, dtype=pl.Float64, strict=True) if not ranked else pl.Series(values)
+    except TypeError:
+        at = next(i for i, v in enumerate(values) if not isinstance(v, (int, float, np.number)) or isinstance(v, bool))
+        raise InputError(f"the score {values[at]!r} of document {docs[at]!r} for query {queries[at]!r} is not a number", where=name, row=at, column="score", accepted="finite numbers") from None
+    frame = pl.DataFrame({"query": queries, "doc": docs, "rank" if ranked else "score": numeric})
+    return Table(frame, Source(name))
+
+
+def _key(value: Any, what: str, name: str, place: str = "") -> str:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return str(value)
+    raise InputError(f"the {what} id {value!r}{' of ' + place if place else ''} cannot be used", where=name, accepted="non-empty text or whole numbers")
+
+
+def _runs_of_table(table: Table, name: str | None, path: str, columns: Columns | None) -> list[RunTable]:
+    column = find(table, "run", columns)
+    if column is None:
+        return [_run_of_table(table, name or table.source.name, columns)]
+    labels = identifiers(table.frame[column], "run", table.source)
+    names, code = codes(labels)
+    if len(names) == 1:
+        return [_run_of_table(table, name or names[0], columns, column)]
+    runs = []
+    for i, label in enumerate(names):
+        rows = np.flatnonzero(code == i)
+        whole = table.source
+        runs.append(_run_of_table(Table(table.frame[rows], _subset(whole, rows), table.ignored if i == 0 else {}), label, columns, column))
+    return runs
+
+
+def _subset(source: Source, rows: NDArray[np.int64]) -> Source:
+    whole = source.line_of
+    if whole is None:
+        return source
+    return Source(source.name, source.files, lambda row: whole(int(rows[row])))
+
+
+def _run_of_table(table: Table, name: str, columns: Columns | None, run_column: str | None = None) -> RunTable:
+    frame, source = table.frame, table.source
+    query_name = need(table, "query", columns, RUN_FILE)
+    doc_name = need(table, "doc", columns, RUN_FILE)
+    score_name, rank_name = find(table, "score", columns), find(table, "rank", columns)
+    sample_name, weight_name = find(table, "sample", columns), find(table, "weight", columns)
+    by_rank = score_name is None
+    if by_rank:
+        if rank_name is None:
+            need(table, "score", columns, RUN_FILE)
+        score = -numbers(frame[str(rank_name)], "rank", source).to_numpy() + 0.0
+    else:
+        score = numbers(frame[str(score_name)], "score", source).to_numpy()
+    queries, query = codes(identifiers(frame[query_name], "query", source))
+    doc = identifiers(frame[doc_name], "document", source).rename("doc")
+    sample = identifiers(frame[sample_name], "sample", source).rename("sample") if sample_name else None
+    weight = numbers(frame[weight_name], "weight", source, least=0.0).to_numpy() if weight_name else None
+    used = (query_name, doc_name, score_name, rank_name if by_rank else None, sample_name, weight_name, run_column)
+    return RunTable(name, source, queries, query, doc, score, by_rank, sample, weight, rest(table, used), table.ignored)
+
+
+def check_same_length(run: RunTable) -> None:
+    """Refuse a run whose columns differ in length (for runs that were put together by hand)."""
+    if not len(run.query) == len(run.doc) == len(run.score):
+        raise fault("the columns of the run differ in length", run.source, 0)

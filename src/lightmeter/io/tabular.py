@@ -1,0 +1,170 @@
+"""One reader for every table: CSV, TSV, JSON lines, Parquet and frames, and the telling of formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, Literal
+
+import polars as pl
+
+from ..errors import InputError, suggest
+from .checks import NUMBER
+from .delimited import read_delimited
+from .frames import frame_source, is_frame, to_polars
+from .jsonl import read_jsonl
+from .sources import add_counts, is_path, merge_sources, parts
+from .tables import Source
+from .text import head_lines, open_bytes, sysdesc_lines
+
+Format = Literal["fields", "delimited", "jsonl", "parquet"]
+Columns = Mapping[str, str]
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as read: missing cells are null, text cells are strings, nothing is converted yet."""
+
+    frame: pl.DataFrame
+    source: Source
+    ignored: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a reader looks for: the names of its columns and what its headerless files look like."""
+
+    names: tuple[str, ...]
+    fields: tuple[int, ...]
+    number: re.Pattern[str]
+    at: int
+
+    def fits(self, cells: Sequence[str]) -> bool:
+        """Whether a line looks like a headerless one (``at`` counts from the end when negative)."""
+        return len(cells) in self.fields and self.number.fullmatch(cells[self.at]) is not None
+
+
+DECIMAL = re.compile(NUMBER)
+
+
+def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tuple[Format, str]:
+    """The format of a file and, for delimited ones, the separator: by content where that is certain, else by extension."""
+    with open_bytes(path) as stream:
+        if stream.read(4) == b"PAR1":
+            return "parquet", ""
+    suffix = _suffix(path)
+    if suffix == ".parquet":
+        raise InputError("the file is named .parquet but is not Parquet", where=path, accepted="a complete Parquet file", hint="Write it again, or correct its name")
+    lines = head_lines(path)
+    lines = [line for line in lines[sysdesc_lines(lines) :] if line.strip(" \t\r")]
+    if not lines:
+        return "fields", ""
+    first = lines[0].strip(" \t\r")
+    if suffix in (".jsonl", ".ndjson", ".json") or first.startswith("{"):
+        return "jsonl", ""
+    fields = first.split()
+    delimiter = _DELIMITERS.get(suffix) or max("\t,;", key=first.count)
+    names = [cell.strip().strip('"') for cell in first.split(delimiter)]
+    wanted = {*shape.names, *(columns or {}).values()}
+    if delimiter in first and wanted.intersection(names):
+        return "delimited", delimiter
+    if shape.fits(fields):
+        return "fields", ""
+    if suffix in _DELIMITERS or (delimiter in first and len(fields) not in shape.fields):
+        return "delimited", delimiter
+    return "fields", ""
+
+
+def read_table(source: Any, shape: Shape, *, name: str | None = None, columns: Columns | None = None) -> Table:
+    """Read a table from a path (also a folder or pattern of part files) or a frame."""
+    if is_path(source):
+        found = parts(source)
+        tables = [read_table_file(path, shape, columns) for path in found.files]
+        return join(name or str(source), tables, found.ignored)
+    if not is_frame(source) and not hasattr(source, "__dataframe__"):
+        raise InputError(f"a {type(source).__name__} cannot be read", where=name, accepted="a path, a pandas, polars or Arrow frame, or a dictionary")
+    frame = to_polars(source, name or "frame")
+    if not len(frame):
+        raise InputError("the frame has no rows", where=name or "frame", accepted="at least one row")
+    return Table(_empty_to_null(frame), frame_source(name, "frame"))
+
+
+def read_table_file(path: str, shape: Shape, columns: Columns | None = None) -> Table:
+    """Read one file that is a table (not headerless fields)."""
+    kind, delimiter = tell_format(path, shape, columns)
+    if kind == "parquet":
+        return _read_parquet(path)
+    if kind == "jsonl":
+        return Table(*read_jsonl(path))
+    return Table(*read_delimited(path, delimiter or ","))
+
+
+def join(name: str, tables: Sequence[Table], ignored: dict[str, int]) -> Table:
+    """Put the tables of part files one after the other; they must have the same columns."""
+    head = tables[0]
+    for table in tables[1:]:
+        if set(table.frame.columns) != set(head.frame.columns):
+            odd = sorted(set(table.frame.columns) ^ set(head.frame.columns))[0]
+            raise InputError(f"the column {odd!r} is not in all part files (compare {head.source.name})", where=table.source.name, accepted="the same columns in every part")
+    try:
+        frame = pl.concat([t.frame.select(head.frame.columns) for t in tables], how="vertical_relaxed", rechunk=False)
+    except (pl.exceptions.SchemaError, pl.exceptions.InvalidOperationError) as error:
+        raise InputError(f"the part files do not fit together ({str(error).splitlines()[0]})", where=name, accepted="the same types in every part") from None
+    source = merge_sources(name, [t.source for t in tables], [len(t.frame) for t in tables])
+    return Table(frame, source, add_counts(ignored, *(t.ignored for t in tables)))
+
+
+def find(table: Table, wanted: str, columns: Columns | None = None) -> str | None:
+    """The table's name for one of our columns: the mapped name if it is there, else ours, else None."""
+    mapped = (columns or {}).get(wanted)
+    return next((name for name in (mapped, wanted) if name is not None and name in table.frame.columns), None)
+
+
+def need(table: Table, wanted: str, columns: Columns | None, accepted: str) -> str:
+    """Like :func:`find`, but a missing column is an error that shows the columns there are."""
+    name = find(table, wanted, columns)
+    if name is not None:
+        return name
+    have = table.frame.columns
+    shown = ", ".join(map(repr, have[:12])) + (", .." if len(have) > 12 else "")
+    mapped = (columns or {}).get(wanted)
+    sought = f"no column {mapped!r} (for {wanted!r})" if mapped else f"no column {wanted!r}"
+    raise InputError(
+        f"{sought}; the columns are {shown}",
+        where=table.source.name,
+        line=1 if table.source.files and not table.source.files[0].endswith(".parquet") else None,
+        accepted=accepted,
+        hint=f"Name the right one with --columns {wanted}=COLUMN.{suggest(mapped or wanted, have)}",
+    )
+
+
+def rest(table: Table, used: Sequence[str | None]) -> pl.DataFrame | None:
+    """The columns that were not used, or None."""
+    others = [c for c in table.frame.columns if c not in used]
+    return table.frame.select(others) if others else None
+
+
+def _read_parquet(path: str) -> Table:
+    try:
+        with open_bytes(path) as stream:
+            frame = pl.read_parquet(stream.read())
+    except (pl.exceptions.PolarsError, OSError) as error:
+        first = str(error).splitlines()[0] if str(error) else "damaged"
+        raise InputError(f"the Parquet file cannot be read ({first})", where=path, accepted="a complete Parquet file", hint="Write or copy the file again") from None
+    if not len(frame):
+        raise InputError("the table has no rows", where=path, accepted="at least one row")
+    return Table(_empty_to_null(frame), Source(path, (path,)))
+
+
+def _empty_to_null(frame: pl.DataFrame) -> pl.DataFrame:
+    """Empty text is a missing cell in frames too."""
+    empty = [c.name for c in frame if c.dtype == pl.String and bool((c == "").any())]
+    return frame.with_columns(pl.when(pl.col(n) != "").then(pl.col(n)).alias(n) for n in empty) if empty else frame
+
+
+def _suffix(path: str) -> str:
+    name = PurePath(path)
+    return PurePath(name.stem).suffix.lower() if name.suffix.lower() in (".gz", ".zst", ".zstd", ".gzip") else name.suffix.lower()
