@@ -22,7 +22,8 @@ from timing import Job, alternate
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE / ".work"
-OURS = HERE.parent / ".venv" / "bin"
+BESIDE = Path(sys.executable).parent  # `make bench` installs lightmeter beside the peers
+OURS = next((b for b in (HERE.parent / ".venv" / "bin", BESIDE) if (b / "lightmeter").exists()), BESIDE)
 PEERS = HERE / ".venv" / "bin" / "python"
 MEASURES = ["nDCG@10", "RBP(p=0.8)", "ERR@20"]
 READERS = ["pyarrow", "pyarrow_text", "polars", "polars_text"]
