@@ -114,9 +114,16 @@ def _check_quotes(path: str, delimiter: str, rows: int) -> None:
         if record:
             last, count = (line, record), count + 1
     if read_bytes(path).count(b'"') % 2:
-        raise InputError("a double quote is opened and not closed", where=path, line=last[0], accepted='cells in pairs of double quotes; a quote inside is written ""')
+        raise InputError(
+            "a double quote is opened and not closed",
+            where=path,
+            line=last[0],
+            accepted='cells in pairs of double quotes; a quote inside is written ""',
+        )
     if count != rows:
-        raise InputError("the double quotes do not pair up", where=path, line=last[0], accepted='cells in pairs of double quotes; a quote inside is written ""')
+        raise InputError(
+            "the double quotes do not pair up", where=path, line=last[0], accepted='cells in pairs of double quotes; a quote inside is written ""'
+        )
 
 
 def _explain(path: str, delimiter: str, width: int, error: Exception) -> InputError:
@@ -127,12 +134,22 @@ def _explain(path: str, delimiter: str, width: int, error: Exception) -> InputEr
     for line, record in _records(path, delimiter):
         if record and len(record) != width:
             found = f"{len(record)} cells in a table of {width} columns"
-            return InputError(found, where=path, line=line, accepted=f"{width} cells separated by {kind}", hint="Put cells that contain the separator between double quotes")
+            return InputError(
+                found,
+                where=path,
+                line=line,
+                accepted=f"{width} cells separated by {kind}",
+                hint="Put cells that contain the separator between double quotes",
+            )
     alone = data.replace(b"\r\n", b"\n\n").find(b"\r")
     if alone >= 0:
         line = data.count(b"\n", 0, alone) + 1
-        return InputError("a carriage return without a line feed", where=path, line=line, accepted="lines that end in LF or CRLF", hint="Convert the line ends")
-    return InputError(f"the table cannot be read ({str(error).splitlines()[0] if str(error) else 'damaged'})", where=path, accepted=f"a table separated by {kind}")
+        return InputError(
+            "a carriage return without a line feed", where=path, line=line, accepted="lines that end in LF or CRLF", hint="Convert the line ends"
+        )
+    return InputError(
+        f"the table cannot be read ({str(error).splitlines()[0] if str(error) else 'damaged'})", where=path, accepted=f"a table separated by {kind}"
+    )
 
 
 def _strip(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:

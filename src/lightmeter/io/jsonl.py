@@ -27,7 +27,12 @@ def read_objects(path: str) -> tuple[list[dict[str, Any]], Source, dict[str, int
         except _NotJson as error:
             raise InputError(f"{error} is not JSON", where=path, line=number, accepted="finite numbers; null for a missing one") from None
         if not isinstance(value, dict):
-            raise InputError(f"a JSON {type(value).__name__} instead of an object", where=path, line=number, accepted='an object such as {"query": "q1", "doc": "d1", "score": 1.5}')
+            raise InputError(
+                f"a JSON {type(value).__name__} instead of an object",
+                where=path,
+                line=number,
+                accepted='an object such as {"query": "q1", "doc": "d1", "score": 1.5}',
+            )
         objects.append(value)
     source = Source(path, (path,), lambda row: (path, int(rows[row])))
     blank = len(lines) - len(rows)
@@ -40,7 +45,9 @@ def read_jsonl(path: str) -> tuple[pl.DataFrame, Source, dict[str, int]]:
     names = list(dict.fromkeys(key for one in objects for key in one))
     columns = [_column(name, [one.get(name) for one in objects], source) for name in names if name.strip()]
     if not columns:
-        raise InputError("the objects have no keys", where=path, line=int(row_lines(read_lines(path), 0)[0]), accepted="objects with the keys of the table")
+        raise InputError(
+            "the objects have no keys", where=path, line=int(row_lines(read_lines(path), 0)[0]), accepted="objects with the keys of the table"
+        )
     return pl.DataFrame(columns), source, ignored
 
 

@@ -11,7 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .checks import fault, identifiers, numbers
+from .checks import identifiers, numbers
+from .dictionaries import dict_table
 from .sources import add_counts, is_path, merge_sources, parts, split_name
 from .tables import RunTable, Source
 from .tabular import DECIMAL, Columns, Shape, Table, find, join, need, read_table, read_table_file, rest, tell_format
@@ -48,7 +49,13 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns | None = 
     runs = read_runs(source, name=name, columns=columns)
     if len(runs) > 1:
         names = ", ".join(repr(r.name) for r in runs[:5])
-        raise InputError(f"{len(runs)} runs in one table ({names}{', ..' if len(runs) > 5 else ''})", where=runs[0].source.name, column="run", accepted="one run", hint="Read them with read_runs")
+        raise InputError(
+            f"{len(runs)} runs in one table ({names}{', ..' if len(runs) > 5 else ''})",
+            where=runs[0].source.name,
+            column="run",
+            accepted="one run",
+            hint="Read them with read_runs",
+        )
     return runs[0]
 
 
@@ -72,7 +79,7 @@ def read_runs(source: Any, *, name: str | None = None, columns: Columns | None =
     if isinstance(source, Mapping):
         if _names_runs(source):
             return [run for key, one in source.items() for run in read_runs(one, name=str(key), columns=columns)]
-        return [_run_of_table(_dict_table(source, name or "dictionary"), name or "dictionary", columns)]
+        return [_run_of_table(dict_table(source, name or "dictionary"), name or "dictionary", columns)]
     if not is_path(source):
         return _runs_of_table(read_table(source, RUN_SHAPE, name=name, columns=columns), name, "run", columns)
     given, path = split_name(source)
@@ -107,13 +114,25 @@ def _trec_run(name: str, path: str, files: tuple[str, ...], ignored: dict[str, i
     else:
         whole = _concatenate(path, pieces)
     sample, notes = _samples(whole)
-    return RunTable(name, whole.source, whole.queries, whole.query, whole.doc, whole.score, sample=sample, ignored=add_counts(ignored, whole.ignored), notes=notes)
+    return RunTable(
+        name, whole.source, whole.queries, whole.query, whole.doc, whole.score, sample=sample, ignored=add_counts(ignored, whole.ignored), notes=notes
+    )
 
 
 class TrecRows:
     """The columns of TREC run lines, coded; what the fast and the exact reader both give."""
 
-    def __init__(self, queries: list[str], query: NDArray[np.int32], seconds: list[str], second: NDArray[np.int32], doc: pl.Series, score: NDArray[np.float64], source: Source, ignored: dict[str, int]) -> None:
+    def __init__(
+        self,
+        queries: list[str],
+        query: NDArray[np.int32],
+        seconds: list[str],
+        second: NDArray[np.int32],
+        doc: pl.Series,
+        score: NDArray[np.float64],
+        source: Source,
+        ignored: dict[str, int],
+    ) -> None:
         self.queries, self.query, self.seconds, self.second = queries, query, seconds, second
         self.doc, self.score, self.source, self.ignored = doc, score, source, ignored
 
@@ -169,38 +188,6 @@ def _samples(rows: TrecRows) -> tuple[pl.Series | None, tuple[str, ...]]:
 # tables
 
 
-def _dict_table(source: Mapping[Any, Any], name: str) -> Table:
-    queries: list[str] = []
-    docs: list[str] = []
-    values: list[Any] = []
-    ranked = isinstance(next(iter(source.values())), (list, tuple))
-    for query, ranking in source.items():
-        if isinstance(ranking, (list, tuple)) != ranked or not isinstance(ranking, (list, tuple, Mapping)):
-            raise InputError(f"query {query!r} has a {type(ranking).__name__}", where=name, accepted="{doc: score} for every query, or a list of documents for every query")
-        items = enumerate(ranking, 1) if ranked else ((score, doc) for doc, score in ranking.items())  # type: ignore[union-attr]
-        for value, doc in items:
-            queries.append(_key(query, "query", name))
-            docs.append(_key(doc, "document", name, f"query {query!r}"))
-            values.append(value)
-    if not queries:
-        raise InputError("the dictionary has no documents", where=name, accepted="{query: {doc: score}} or {query: [doc, ..]}")
-    try:
-        numeric = pl.Series(values, dtype=pl.Float64, strict=True) if not ranked else pl.Series(values)
-    except TypeError:
-        at = next(i for i, v in enumerate(values) if not isinstance(v, (int, float, np.number)) or isinstance(v, bool))
-        raise InputError(f"the score {values[at]!r} of document {docs[at]!r} for query {queries[at]!r} is not a number", where=name, row=at, column="score", accepted="finite numbers") from None
-    frame = pl.DataFrame({"query": queries, "doc": docs, "rank" if ranked else "score": numeric})
-    return Table(frame, Source(name))
-
-
-def _key(value: Any, what: str, name: str, place: str = "") -> str:
-    if isinstance(value, str) and value:
-        return value
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return str(value)
-    raise InputError(f"the {what} id {value!r}{' of ' + place if place else ''} cannot be used", where=name, accepted="non-empty text or whole numbers")
-
-
 def _runs_of_table(table: Table, name: str | None, path: str, columns: Columns | None) -> list[RunTable]:
     column = find(table, "run", columns)
     if column is None:
@@ -243,9 +230,3 @@ def _run_of_table(table: Table, name: str, columns: Columns | None, run_column: 
     weight = numbers(frame[weight_name], "weight", source, least=0.0).to_numpy() if weight_name else None
     used = (query_name, doc_name, score_name, rank_name if by_rank else None, sample_name, weight_name, run_column)
     return RunTable(name, source, queries, query, doc, score, by_rank, sample, weight, rest(table, used), table.ignored)
-
-
-def check_same_length(run: RunTable) -> None:
-    """Refuse a run whose columns differ in length (for runs that were put together by hand)."""
-    if not len(run.query) == len(run.doc) == len(run.score):
-        raise fault("the columns of the run differ in length", run.source, 0)

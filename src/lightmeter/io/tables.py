@@ -68,12 +68,16 @@ class RunTable:
 
 @dataclass(frozen=True)
 class JudgmentTable:
-    """Judgments: a frame ``query, doc, grade`` (String, String, Float64), one row a pair; negative grades are kept."""
+    """Judgments: a frame ``query, doc, grade`` (String, String, Float64), one row a pair; negative grades are kept.
+
+    ``candidates`` (``query, doc``) is set when the source lists the documents to be ranked, judged or not.
+    """
 
     source: Source
     frame: pl.DataFrame
     ignored: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    candidates: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,7 @@ class TargetTable:
 
     source: Source
     frame: pl.DataFrame
+    ignored: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,3 +115,4 @@ class IntentTable:
     source: Source
     frame: pl.DataFrame
     probabilities: pl.DataFrame
+    ignored: dict[str, int] = field(default_factory=dict)

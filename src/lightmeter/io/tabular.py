@@ -57,7 +57,12 @@ def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tupl
             return "parquet", ""
     suffix = _suffix(path)
     if suffix == ".parquet":
-        raise InputError("the file is named .parquet but is not Parquet", where=path, accepted="a complete Parquet file", hint="Write it again, or correct its name")
+        raise InputError(
+            "the file is named .parquet but is not Parquet",
+            where=path,
+            accepted="a complete Parquet file",
+            hint="Write it again, or correct its name",
+        )
     lines = head_lines(path)
     lines = [line for line in lines[sysdesc_lines(lines) :] if line.strip(" \t\r")]
     if not lines:
@@ -108,11 +113,17 @@ def join(name: str, tables: Sequence[Table], ignored: dict[str, int]) -> Table:
     for table in tables[1:]:
         if set(table.frame.columns) != set(head.frame.columns):
             odd = sorted(set(table.frame.columns) ^ set(head.frame.columns))[0]
-            raise InputError(f"the column {odd!r} is not in all part files (compare {head.source.name})", where=table.source.name, accepted="the same columns in every part")
+            raise InputError(
+                f"the column {odd!r} is not in all part files (compare {head.source.name})",
+                where=table.source.name,
+                accepted="the same columns in every part",
+            )
     try:
         frame = pl.concat([t.frame.select(head.frame.columns) for t in tables], how="vertical_relaxed", rechunk=False)
     except (pl.exceptions.SchemaError, pl.exceptions.InvalidOperationError) as error:
-        raise InputError(f"the part files do not fit together ({str(error).splitlines()[0]})", where=name, accepted="the same types in every part") from None
+        raise InputError(
+            f"the part files do not fit together ({str(error).splitlines()[0]})", where=name, accepted="the same types in every part"
+        ) from None
     source = merge_sources(name, [t.source for t in tables], [len(t.frame) for t in tables])
     return Table(frame, source, add_counts(ignored, *(t.ignored for t in tables)))
 
@@ -153,7 +164,9 @@ def _read_parquet(path: str) -> Table:
             frame = pl.read_parquet(stream.read())
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0] if str(error) else "damaged"
-        raise InputError(f"the Parquet file cannot be read ({first})", where=path, accepted="a complete Parquet file", hint="Write or copy the file again") from None
+        raise InputError(
+            f"the Parquet file cannot be read ({first})", where=path, accepted="a complete Parquet file", hint="Write or copy the file again"
+        ) from None
     if not len(frame):
         raise InputError("the table has no rows", where=path, accepted="at least one row")
     return Table(_empty_to_null(frame), Source(path, (path,)))

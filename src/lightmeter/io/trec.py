@@ -53,7 +53,9 @@ def exact_fields(path: str, least: int, most: int, accepted: str) -> Fields:
     if bad.size:
         text = str(lines[int(bad[0])])
         n = len(text.split())
-        raise InputError(f"{n} field{'s' * (n != 1)} in {_short(text)}", where=path, line=int(rows[bad[0]]), accepted=accepted, hint=_separator_hint(text))
+        raise InputError(
+            f"{n} field{'s' * (n != 1)} in {_short(text)}", where=path, line=int(rows[bad[0]]), accepted=accepted, hint=_separator_hint(text)
+        )
     ignored = {"SYSDESC lines": skip, "blank lines": _blank_count(path, len(rows), skip)}
     return Fields(frame, Source(path, (path,), lambda row: (path, int(rows[row]))), {k: n for k, n in ignored.items() if n})
 

@@ -1,0 +1,151 @@
+"""From one column of values to the memberships of one attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from ..errors import InputError, suggest
+from .binning import as_numbers, bin_values, names_of, order_values, plain_text
+from .checks import drop_repeats, fault, first, numbers
+from .sources import add_counts
+from .tables import AttributeTable, Source
+
+BIAS_VALUES = ("negative", "positive")
+REPEATED = "repeated documents"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user declared about attributes, by name."""
+
+    ordinal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    bias: tuple[str, ...] = ()
+
+    def check_used(self, attributes: Sequence[str], where: str) -> None:
+        """Refuse a declaration about an attribute that is nowhere, and two declarations about one."""
+        for flag, names in (("--ordinal", self.ordinal), ("--bins", self.bins), ("bias", self.bias)):
+            for name in names:
+                if name not in attributes:
+                    shown = ", ".join(map(repr, attributes[:12])) or "none"
+                    raise InputError(
+                        f"{flag} names {name!r}, but the attributes are {shown}",
+                        where=where,
+                        hint=suggest(name, attributes).strip() or "Correct the name",
+                    )
+                if sum(name in declared for declared in (self.ordinal, self.bins, self.bias)) > 1:
+                    raise InputError(
+                        f"{name!r} is declared twice, by order, bins or bias",
+                        accepted="one declaration; bins and bias scores are ordinal as they stand",
+                    )
+
+
+def build_attribute(
+    column: pl.Series, keys: pl.DataFrame, source: Source, options: Options, *, text: bool = False, count: bool = True
+) -> AttributeTable | None:
+    """The memberships of one attribute; row ``i`` of the column is row ``i`` of ``keys`` and of the source.
+
+    Parameters
+    ----------
+    column
+        Values: text (``a|b``: several), codes, numbers to be binned, or bias scores. Null is unknown.
+    keys
+        ``doc`` and, when membership depends on the query, ``query``.
+    text
+        Numbers are names (long tables say so by their form).
+    count
+        Whether a document that is repeated with the same value is counted.
+
+    Returns
+    -------
+    AttributeTable or None
+        None when every value is unknown.
+    """
+    name = column.name
+    if name in options.bias:
+        return _bias(column, keys, source, count)
+    if name in options.bins:
+        code, values = bin_values(column, options.bins[name], source)
+        frame, repeated = _unique(keys, code, source, name)
+        return _table(name, source, values, "hard", True, frame, {REPEATED: repeated} if count else {})
+    labels = plain_text(column, source) if text else names_of(column, source)
+    if labels.null_count() == len(labels):
+        return None
+    declared = options.ordinal.get(name)
+    if bool(labels.str.contains("|", literal=True).any()):
+        return _multi(labels, keys, source, declared, count)
+    values = order_values(labels, declared, source, name)
+    code = labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32)
+    frame, repeated = _unique(keys, code, source, name, labels)
+    return _table(name, source, values, "hard", declared is not None, frame, {REPEATED: repeated} if count else {})
+
+
+def member_rows(labels: pl.Series, row: pl.Series, declared: Sequence[str] | None, source: Source, name: str) -> tuple[pl.Series, tuple[str, ...]]:
+    """Codes and values for exploded labels, whose row of the source is ``row``."""
+    line_of = source.line_of
+    rows = row.to_list()
+    inner = Source(source.name, source.files, (lambda i: line_of(rows[i])) if line_of else None)
+    values = order_values(labels, declared, inner, name)
+    return labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32), values
+
+
+def _unique(keys: pl.DataFrame, code: pl.Series, source: Source, name: str, labels: pl.Series | None = None) -> tuple[pl.DataFrame, int]:
+    frame = keys.with_columns((labels if labels is not None else code).alias("_label"), code.alias("value"))
+    kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name)
+    return kept.drop("_label").drop_nulls("value").with_columns(pl.lit(1.0).alias("weight")), repeated
+
+
+def _multi(labels: pl.Series, keys: pl.DataFrame, source: Source, declared: Sequence[str] | None, count: bool) -> AttributeTable:
+    name = labels.name
+    frame = keys.with_columns(labels.alias("_label")).with_row_index("_row")
+    kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name)
+    pieces = kept.drop_nulls("_label").with_columns(pl.col("_label").str.split("|")).explode("_label")
+    pieces = pieces.with_columns(pl.col("_label").str.strip_chars(" \t"))
+    if (at := first(pieces["_label"].str.len_bytes() == 0)) is not None:
+        raise fault(
+            f"an empty value in {labels[pieces['_row'][at]]!r}",
+            source,
+            pieces["_row"][at],
+            column=name,
+            accepted="values separated by single bars, a|b; an empty cell for unknown",
+        )
+    once = pieces.unique([*keys.columns, "_label"], keep="first", maintain_order=True)
+    code, values = member_rows(once["_label"], once["_row"], declared, source, name)
+    result = once.select(keys.columns).with_columns(code.alias("value"), pl.lit(1.0).alias("weight"))
+    ignored = {REPEATED: repeated if count else 0, "repeated values of a document": len(pieces) - len(once)}
+    return _table(name, source, values, "multi", declared is not None, result, ignored)
+
+
+def _bias(column: pl.Series, keys: pl.DataFrame, source: Source, count: bool) -> AttributeTable:
+    name = column.name
+    values = as_numbers(column)
+    if values is None:
+        numbers(column, "bias score", source)
+        raise InputError("bias scores are numbers", where=source.name, column=name)
+    known = column.is_not_null() if not column.dtype.is_float() else column.is_not_null() & column.is_not_nan()
+    if (row := first(known & (values.is_null() | (values.abs() > 1)))) is not None:
+        raise fault(
+            f"the bias score {column[row]!r} is not a number from -1 to 1",
+            source,
+            row,
+            column=name,
+            accepted="numbers from -1 to 1; empty for unknown",
+        )
+    kept, repeated = drop_repeats(keys.with_columns(values.alias("_b")), keys.columns, "_b", source, name)
+    kept = kept.drop_nulls("_b")
+    sides = [
+        kept.select(*keys.columns, pl.lit(i, pl.Int32).alias("value"), ((1 + sign * pl.col("_b")) / 2).alias("weight"))
+        for i, sign in enumerate((-1, 1))
+    ]
+    frame = pl.concat(sides).filter(pl.col("weight") > 0)
+    return _table(name, source, BIAS_VALUES, "soft", True, frame, {REPEATED: repeated} if count else {})
+
+
+def _table(
+    name: str, source: Source, values: tuple[str, ...], kind: str, ordinal: bool, frame: pl.DataFrame, ignored: dict[str, int]
+) -> AttributeTable:
+    columns = ["doc", "value", "weight", *(c for c in ("query",) if c in frame.columns)]
+    return AttributeTable(name, source, values, kind, ordinal, frame.select(columns), add_counts(ignored))  # type: ignore[arg-type]
