@@ -83,7 +83,9 @@ def build_attribute(
     return _table(name, source, values, "hard", declared is not None, frame, {REPEATED: repeated} if count else {})
 
 
-def member_rows(labels: pl.Series, row: pl.Series, declared: Sequence[str] | None, source: Source, name: str) -> tuple[pl.Series, tuple[str, ...]]:
+def member_rows(
+    labels: pl.Series, row: pl.Series, declared: Sequence[str] | None, source: Source, name: str
+) -> tuple[pl.Series, tuple[str, ...]]:
     """Codes and values for exploded labels, whose row of the source is ``row``."""
     line_of = source.line_of
     rows = row.to_list()
@@ -92,13 +94,17 @@ def member_rows(labels: pl.Series, row: pl.Series, declared: Sequence[str] | Non
     return labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32), values
 
 
-def _unique(keys: pl.DataFrame, code: pl.Series, source: Source, name: str, labels: pl.Series | None = None) -> tuple[pl.DataFrame, int]:
+def _unique(
+    keys: pl.DataFrame, code: pl.Series, source: Source, name: str, labels: pl.Series | None = None
+) -> tuple[pl.DataFrame, int]:
     frame = keys.with_columns((labels if labels is not None else code).alias("_label"), code.alias("value"))
     kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name)
     return kept.drop("_label").drop_nulls("value").with_columns(pl.lit(1.0).alias("weight")), repeated
 
 
-def _multi(labels: pl.Series, keys: pl.DataFrame, source: Source, declared: Sequence[str] | None, count: bool) -> AttributeTable:
+def _multi(
+    labels: pl.Series, keys: pl.DataFrame, source: Source, declared: Sequence[str] | None, count: bool
+) -> AttributeTable:
     name = labels.name
     frame = keys.with_columns(labels.alias("_label")).with_row_index("_row")
     kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name)
@@ -145,7 +151,13 @@ def _bias(column: pl.Series, keys: pl.DataFrame, source: Source, count: bool) ->
 
 
 def _table(
-    name: str, source: Source, values: tuple[str, ...], kind: str, ordinal: bool, frame: pl.DataFrame, ignored: dict[str, int]
+    name: str,
+    source: Source,
+    values: tuple[str, ...],
+    kind: str,
+    ordinal: bool,
+    frame: pl.DataFrame,
+    ignored: dict[str, int],
 ) -> AttributeTable:
     columns = ["doc", "value", "weight", *(c for c in ("query",) if c in frame.columns)]
     return AttributeTable(name, source, values, kind, ordinal, frame.select(columns), add_counts(ignored))  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import polars as pl
 from ..errors import InputError, suggest
 from .checks import ACCEPTED_NUMBER, fault, first, parse_numbers
 from .tables import Source
+import itertools
 
 MOST_CODES = 10
 """A number column with more distinct values than this is a quantity and needs bins; up to this many whole numbers are codes."""
@@ -71,7 +72,12 @@ def plain_text(column: pl.Series, source: Source) -> pl.Series:
     if kind == pl.List(pl.String):
         return column.list.join("|").rename(column.name)
     if kind.is_nested() or kind in (pl.Binary, pl.Object):
-        raise InputError(f"values of type {kind}", where=source.name, column=column.name, accepted="text, whole numbers or true/false")
+        raise InputError(
+            f"values of type {kind}",
+            where=source.name,
+            column=column.name,
+            accepted="text, whole numbers or true/false",
+        )
     return column.cast(pl.String)
 
 
@@ -98,11 +104,20 @@ def bin_values(column: pl.Series, edges: Sequence[float], source: Source) -> tup
     ends = check_edges(name, edges)
     values = as_numbers(column)
     if values is None:
-        raise InputError(f"bins are for numbers, but the values are {column.dtype}", where=source.name, column=name, accepted=ACCEPTED_NUMBER)
+        raise InputError(
+            f"bins are for numbers, but the values are {column.dtype}",
+            where=source.name,
+            column=name,
+            accepted=ACCEPTED_NUMBER,
+        )
     bad = column.is_not_null() & ~_is_nan(column) & values.is_null()
     if (row := first(bad)) is not None:
         raise fault(
-            f"{column[row]!r} is not a number, and bins were given", source, row, column=name, accepted=ACCEPTED_NUMBER + "; empty for unknown"
+            f"{column[row]!r} is not a number, and bins were given",
+            source,
+            row,
+            column=name,
+            accepted=ACCEPTED_NUMBER + "; empty for unknown",
         )
     if (row := first(values < ends[0])) is not None:
         raise fault(
@@ -124,8 +139,10 @@ def check_edges(name: str, edges: Sequence[float]) -> list[float]:
     try:
         ends = [float(e) for e in edges]
     except (TypeError, ValueError):
-        raise InputError(f"the bins {list(edges)!r} of {name!r} are not all numbers", accepted=f"--bins {name}=0,1,11,101") from None
-    if len(ends) < 2 or not np.isfinite(ends).all() or any(b <= a for a, b in zip(ends, ends[1:], strict=False)):
+        raise InputError(
+            f"the bins {list(edges)!r} of {name!r} are not all numbers", accepted=f"--bins {name}=0,1,11,101"
+        ) from None
+    if len(ends) < 2 or not np.isfinite(ends).all() or any(b <= a for a, b in itertools.pairwise(ends)):
         raise InputError(
             f"the bins {list(edges)!r} of {name!r} do not increase",
             accepted=f"two or more finite numbers, each above the one before: --bins {name}=0,1,11,101",
@@ -136,7 +153,7 @@ def check_edges(name: str, edges: Sequence[float]) -> list[float]:
 def bin_labels(ends: Sequence[float], *, whole: bool) -> tuple[str, ...]:
     """The names of the bins."""
     labels = []
-    for low, high in zip(ends, ends[1:], strict=False):
+    for low, high in itertools.pairwise(ends):
         if not whole:
             labels.append(f"[{show(low)}, {show(high)})")
         else:
@@ -171,7 +188,11 @@ def order_values(found: pl.Series, declared: Sequence[str] | None, source: Sourc
 
 def sorted_values(values: list[str]) -> list[str]:
     """Sorted as text, or as numbers when all are whole numbers."""
-    return sorted(values, key=lambda v: (int(v), v)) if all(v.removeprefix("-").isdecimal() for v in values) else sorted(values)
+    return (
+        sorted(values, key=lambda v: (int(v), v))
+        if all(v.removeprefix("-").isdecimal() for v in values)
+        else sorted(values)
+    )
 
 
 def check_order(attribute: str, declared: Sequence[str]) -> tuple[str, ...]:
@@ -179,6 +200,7 @@ def check_order(attribute: str, declared: Sequence[str]) -> tuple[str, ...]:
     order = tuple(str(v) for v in declared)
     if isinstance(declared, str) or len(order) < 2 or len(set(order)) < len(order):
         raise InputError(
-            f"the order {declared!r} of {attribute!r} cannot be used", accepted=f"two or more different values: --ordinal {attribute}=low,mid,high"
+            f"the order {declared!r} of {attribute!r} cannot be used",
+            accepted=f"two or more different values: --ordinal {attribute}=low,mid,high",
         )
     return order

@@ -13,7 +13,15 @@ NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 ACCEPTED_NUMBER = "a finite decimal number such as 3, -0.5 or 1e5"
 
 
-def fault(found: str, source: Source, row: int, *, column: str | None = None, accepted: str | None = None, hint: str | None = None) -> InputError:
+def fault(
+    found: str,
+    source: Source,
+    row: int,
+    *,
+    column: str | None = None,
+    accepted: str | None = None,
+    hint: str | None = None,
+) -> InputError:
     """The error for one row of a source."""
     if source.line_of is None:
         return InputError(found, where=source.name, row=row, column=column, accepted=accepted, hint=hint)
@@ -48,10 +56,22 @@ def identifiers(column: pl.Series, what: str, source: Source) -> pl.Series:
     elif kind == pl.Null and len(column):
         pass
     elif kind != pl.String:
-        hint = "Turn the column into text or whole numbers first, e.g. .astype('Int64')" if kind.is_float() else "Turn the column into text first"
-        raise InputError(f"{what} ids have the type {kind}", where=source.name, column=column.name, accepted="text or whole numbers", hint=hint)
+        hint = (
+            "Turn the column into text or whole numbers first, e.g. .astype('Int64')"
+            if kind.is_float()
+            else "Turn the column into text first"
+        )
+        raise InputError(
+            f"{what} ids have the type {kind}",
+            where=source.name,
+            column=column.name,
+            accepted="text or whole numbers",
+            hint=hint,
+        )
     if (row := first(column.is_null())) is not None:
-        raise fault(f"the {what} id is missing", source, row, column=column.name, accepted="a non-empty id in every row")
+        raise fault(
+            f"the {what} id is missing", source, row, column=column.name, accepted="a non-empty id in every row"
+        )
     if (row := first(column.str.len_bytes() == 0)) is not None:
         raise fault(f"the {what} id is empty", source, row, column=column.name, accepted="a non-empty id in every row")
     return column
@@ -69,7 +89,9 @@ def parse_numbers(text: pl.Series) -> pl.Series:
     return keep.select(pl.when(pl.col("g") & pl.col("v").is_finite()).then(pl.col("v"))).to_series().rename(text.name)
 
 
-def numbers(column: pl.Series, what: str, source: Source, *, least: float | None = None, named: bool = True) -> pl.Series:
+def numbers(
+    column: pl.Series, what: str, source: Source, *, least: float | None = None, named: bool = True
+) -> pl.Series:
     """A column as finite Float64; anything else is refused with its row. ``named``: whether messages name the column."""
     kind = column.dtype
     if kind == pl.String:
@@ -80,27 +102,43 @@ def numbers(column: pl.Series, what: str, source: Source, *, least: float | None
     elif kind == pl.Null:
         values = column.cast(pl.Float64)
     else:
-        raise InputError(f"the {what} has the type {kind}", where=source.name, column=column.name, accepted=ACCEPTED_NUMBER)
+        raise InputError(
+            f"the {what} has the type {kind}", where=source.name, column=column.name, accepted=ACCEPTED_NUMBER
+        )
     name = column.name if named else None
     if (row := first(values.is_null())) is not None:
         cell = column[row]
-        found = f"the {what} is missing" if cell is None or cell == "" else f"the {what} {cell!r} is not a finite number"
+        found = (
+            f"the {what} is missing" if cell is None or cell == "" else f"the {what} {cell!r} is not a finite number"
+        )
         raise fault(found, source, row, column=name, accepted=ACCEPTED_NUMBER)
     if least is not None and (row := first(values < least)) is not None:
-        raise fault(f"the {what} {column[row]} is below {least:g}", source, row, column=name, accepted=f"numbers from {least:g} up")
+        raise fault(
+            f"the {what} {column[row]} is below {least:g}",
+            source,
+            row,
+            column=name,
+            accepted=f"numbers from {least:g} up",
+        )
     return values
 
 
-def drop_repeats(frame: pl.DataFrame, keys: list[str], value: str, source: Source, what: str, hint: str | None = None) -> tuple[pl.DataFrame, int]:
+def drop_repeats(
+    frame: pl.DataFrame, keys: list[str], value: str, source: Source, what: str, hint: str | None = None
+) -> tuple[pl.DataFrame, int]:
     """Keep the first of rows that repeat ``keys`` with the same ``value``; refuse those that differ, naming both places.
 
     Row ``i`` of the frame must be row ``i`` of the source.
     """
-    twice = frame.select(pl.struct(keys).is_duplicated()).to_series() if len(keys) > 1 else frame[keys[0]].is_duplicated()
+    twice = (
+        frame.select(pl.struct(keys).is_duplicated()).to_series() if len(keys) > 1 else frame[keys[0]].is_duplicated()
+    )
     if not twice.any():
         return frame, 0
     rows = frame.with_row_index("_row").filter(twice)
-    firsts = rows.group_by(keys, maintain_order=True).agg(pl.first("_row").alias("_first"), pl.first(value).alias("_value"))
+    firsts = rows.group_by(keys, maintain_order=True).agg(
+        pl.first("_row").alias("_first"), pl.first(value).alias("_value")
+    )
     pairs = rows.join(firsts, on=keys, how="left", maintain_order="left")
     bad = pairs.filter(pl.col(value).ne_missing(pl.col("_value")))
     if len(bad):
@@ -119,7 +157,9 @@ def drop_repeats(frame: pl.DataFrame, keys: list[str], value: str, source: Sourc
     return frame.filter(pl.Series(keep)), len(extra)
 
 
-def check_sums(frame: pl.DataFrame, keys: list[str], weight: str, source: Source, what: str, *, row: str = "_row") -> None:
+def check_sums(
+    frame: pl.DataFrame, keys: list[str], weight: str, source: Source, what: str, *, row: str = "_row"
+) -> None:
     """Shares must sum to 1 within 1e-3 for each of ``keys``; they are never rescaled."""
     sums = frame.group_by(keys, maintain_order=True).agg(pl.sum(weight).alias("_sum"), pl.last(row).alias("_last"))
     bad = sums.filter((pl.col("_sum") - 1).abs() > 1e-3 + 1e-12)

@@ -25,10 +25,18 @@ def read_delimited(path: str, delimiter: str) -> tuple[pl.DataFrame, Source, dic
     names = header(path, delimiter)
     kept = [name for name in names if name]
     if not kept:
-        raise InputError("the header has no column names", where=path, line=1, accepted="a first line with the names of the columns")
+        raise InputError(
+            "the header has no column names", where=path, line=1, accepted="a first line with the names of the columns"
+        )
     if len(set(kept)) < len(kept):
         twice = next(n for n in kept if kept.count(n) > 1)
-        raise InputError(f"several columns are named {twice!r}", where=path, line=1, accepted="one column for each name", hint="Rename one of them")
+        raise InputError(
+            f"several columns are named {twice!r}",
+            where=path,
+            line=1,
+            accepted="one column for each name",
+            hint="Rename one of them",
+        )
     frame, blank = _read(path, delimiter, names)
     source = Source(path, (path,), lambda row: (path, _line_of(path, delimiter, row)))
     if not len(frame):
@@ -61,7 +69,11 @@ def _read(path: str, delimiter: str, names: list[str]) -> tuple[pl.DataFrame, in
                 read_options=arrow_csv.ReadOptions(column_names=inner, block_size=_BLOCK),
                 parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=newlines),
                 convert_options=arrow_csv.ConvertOptions(
-                    include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False, check_utf8=False
+                    include_columns=list(types),
+                    column_types=types,
+                    null_values=[],
+                    strings_can_be_null=False,
+                    check_utf8=False,
                 ),
             )
         finally:
@@ -122,7 +134,10 @@ def _check_quotes(path: str, delimiter: str, rows: int) -> None:
         )
     if count != rows:
         raise InputError(
-            "the double quotes do not pair up", where=path, line=last[0], accepted='cells in pairs of double quotes; a quote inside is written ""'
+            "the double quotes do not pair up",
+            where=path,
+            line=last[0],
+            accepted='cells in pairs of double quotes; a quote inside is written ""',
         )
 
 
@@ -145,10 +160,16 @@ def _explain(path: str, delimiter: str, width: int, error: Exception) -> InputEr
     if alone >= 0:
         line = data.count(b"\n", 0, alone) + 1
         return InputError(
-            "a carriage return without a line feed", where=path, line=line, accepted="lines that end in LF or CRLF", hint="Convert the line ends"
+            "a carriage return without a line feed",
+            where=path,
+            line=line,
+            accepted="lines that end in LF or CRLF",
+            hint="Convert the line ends",
         )
     return InputError(
-        f"the table cannot be read ({str(error).splitlines()[0] if str(error) else 'damaged'})", where=path, accepted=f"a table separated by {kind}"
+        f"the table cannot be read ({str(error).splitlines()[0] if str(error) else 'damaged'})",
+        where=path,
+        accepted=f"a table separated by {kind}",
     )
 
 

@@ -48,12 +48,19 @@ def _convert(source: Any, name: str) -> pl.DataFrame:
     names = [str(c) for c in table.columns]
     if len(set(names)) < len(names):
         twice = sorted({n for n in names if names.count(n) > 1})
-        raise InputError(f"several columns are named {twice[0]!r}", where=name, accepted="one column for each name", hint="Rename one of them")
+        raise InputError(
+            f"several columns are named {twice[0]!r}",
+            where=name,
+            accepted="one column for each name",
+            hint="Rename one of them",
+        )
     try:
         return table.to_polars()
     except (ValueError, TypeError, OverflowError) as error:  # Arrow's errors are among these
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"the frame holds a column of mixed types ({first})", where=name, accepted="one type for each column") from None
+        raise InputError(
+            f"the frame holds a column of mixed types ({first})", where=name, accepted="one type for each column"
+        ) from None
 
 
 def frame_source(name: str | None, what: str) -> Source:

@@ -48,7 +48,9 @@ def attributes_from_columns(
             keys = keys.with_columns(_query_ids(run).alias("query"))
         one = build_attribute(column, keys, run.source, options, count=False)
         if one is None:
-            raise InputError("the column has no value in any row", where=run.source.name, column=name, accepted="a column of groups")
+            raise InputError(
+                "the column has no value in any row", where=run.source.name, column=name, accepted="a column of groups"
+            )
         made.append(one)
     return made
 
@@ -64,13 +66,21 @@ def judgments_from_columns(run: RunTable, name: str) -> JudgmentTable:
         known = known & column.is_not_nan()
     if not known.any():
         raise InputError("the column has no grade in any row", where=run.source.name, column=name, accepted="numbers")
-    filled = pl.DataFrame({"g": column, "k": known}).select(pl.when("k").then("g").otherwise(pl.lit(0, dtype=pl.Int8).cast(column.dtype))).to_series()
+    filled = (
+        pl.DataFrame({"g": column, "k": known})
+        .select(pl.when("k").then("g").otherwise(pl.lit(0, dtype=pl.Int8).cast(column.dtype)))
+        .to_series()
+    )
     value = grades(filled.rename(name), run.source)
     frame = pl.DataFrame({"query": _query_ids(run), "doc": run.doc, "grade": value, "_known": known})
     frame = frame.with_columns(pl.when("_known").then("grade").alias("grade")).drop("_known")
     kept, repeated = drop_repeats(frame, ["query", "doc"], "grade", run.source, "grade")
     judged = kept.drop_nulls("grade")
-    return JudgmentTable(run.source, judged, add_counts({"repeated judgments": repeated, "rows without a grade": len(kept) - len(judged)}))
+    return JudgmentTable(
+        run.source,
+        judged,
+        add_counts({"repeated judgments": repeated, "rows without a grade": len(kept) - len(judged)}),
+    )
 
 
 def extra_column(run: RunTable, name: str) -> pl.Series:

@@ -93,7 +93,9 @@ def _label(source: Any) -> str:
     return os.fspath(source) if is_path(source) else "frame"
 
 
-def _read_one(source: Any, columns: Columns | None, options: Options, only: Collection[str] | None) -> list[AttributeTable]:
+def _read_one(
+    source: Any, columns: Columns | None, options: Options, only: Collection[str] | None
+) -> list[AttributeTable]:
     if isinstance(source, AttributeTable):
         return [source]
     if not is_path(source):
@@ -104,7 +106,11 @@ def _read_one(source: Any, columns: Columns | None, options: Options, only: Coll
     if kind is None:
         return table_attributes(read_table(path, _NEVER, columns=columns), name, columns, options, only)
     if name is None:
-        raise InputError(f"memberships of kind {kind!r} need a name", where=path, accepted=f"NAME={path}" + (f":{kind}" if kind != "gmemb" else ""))
+        raise InputError(
+            f"memberships of kind {kind!r} need a name",
+            where=path,
+            accepted=f"NAME={path}" + (f":{kind}" if kind != "gmemb" else ""),
+        )
     if only is not None and name not in only:
         return []
     if kind == "gmemb":
@@ -117,7 +123,9 @@ def _read_one(source: Any, columns: Columns | None, options: Options, only: Coll
     return table_attributes(read_table(path, _NEVER, columns=columns), name, columns, with_bias, only)
 
 
-def table_attributes(table: Table, name: str | None, columns: Columns | None, options: Options, only: Collection[str] | None) -> list[AttributeTable]:
+def table_attributes(
+    table: Table, name: str | None, columns: Columns | None, options: Options, only: Collection[str] | None
+) -> list[AttributeTable]:
     """The attributes of a wide or long table."""
     if find(table, "attribute", columns) and find(table, "value", columns):
         tables = long_attributes(table, columns, options, only if name is None else [name])
@@ -126,12 +134,21 @@ def table_attributes(table: Table, name: str | None, columns: Columns | None, op
     if tables and table.ignored:
         head = tables[0]
         tables[0] = AttributeTable(
-            head.name, head.source, head.values, head.kind, head.ordinal, head.frame, add_counts(table.ignored, head.ignored), head.notes
+            head.name,
+            head.source,
+            head.values,
+            head.kind,
+            head.ordinal,
+            head.frame,
+            add_counts(table.ignored, head.ignored),
+            head.notes,
         )
     return tables
 
 
-def _wide(table: Table, name: str | None, columns: Columns | None, options: Options, only: Collection[str] | None) -> list[AttributeTable]:
+def _wide(
+    table: Table, name: str | None, columns: Columns | None, options: Options, only: Collection[str] | None
+) -> list[AttributeTable]:
     doc_name = need(table, "doc", columns, GROUP_FILE)
     query_name = find(table, "query", columns)
     keys = {"doc": identifiers(table.frame[doc_name], "document", table.source).rename("doc")}
@@ -158,7 +175,12 @@ def _wide(table: Table, name: str | None, columns: Columns | None, options: Opti
         else:
             made.append(one)
     if wanted and not made:
-        raise InputError("no attribute has a value in any row", where=table.source.name, column=next(iter(wanted)), accepted=GROUP_FILE)
+        raise InputError(
+            "no attribute has a value in any row",
+            where=table.source.name,
+            column=next(iter(wanted)),
+            accepted=GROUP_FILE,
+        )
     if empty:
         head = made[0]
         made[0] = AttributeTable(

@@ -54,12 +54,18 @@ def read_intents(source: Any, probabilities: Any = None, *, columns: Columns | N
         shares = intents.with_columns((1.0 / pl.len().over("query")).alias("probability"))
         return IntentTable(where, kept, shares, add_counts(ignored, {REPEATED: repeated}))
     shares, place, more = _columns(probabilities, _PROBABILITIES, PROBABILITY_FILE, columns)
-    shares = shares.with_columns(numbers(shares["probability"], "probability", place, least=0.0, named=place.line_of is None).alias("probability"))
+    shares = shares.with_columns(
+        numbers(shares["probability"], "probability", place, least=0.0, named=place.line_of is None).alias(
+            "probability"
+        )
+    )
     shares, again = drop_repeats(shares, ["query", "intent"], "probability", place, "probability")
     if not again:
         check_sums(shares.with_row_index("_row"), ["query"], "probability", place, "probabilities")
     else:
-        check_sums(shares.with_columns(pl.lit(0).alias("_row")), ["query"], "probability", Source(place.name), "probabilities")
+        check_sums(
+            shares.with_columns(pl.lit(0).alias("_row")), ["query"], "probability", Source(place.name), "probabilities"
+        )
     known = intents.join(shares, on=["query", "intent"], how="anti")
     if len(known):
         query, intent = known.row(0)
@@ -71,17 +77,25 @@ def read_intents(source: Any, probabilities: Any = None, *, columns: Columns | N
             accepted=PROBABILITY_FILE,
             hint="Add it, with 0 if it does not count",
         )
-    return IntentTable(where, kept, shares, add_counts(ignored, more, {REPEATED: repeated, "repeated probabilities": again}))
+    return IntentTable(
+        where, kept, shares, add_counts(ignored, more, {REPEATED: repeated, "repeated probabilities": again})
+    )
 
 
-def _columns(source: Any, shape: Shape, accepted: str, columns: Columns | None) -> tuple[pl.DataFrame, Source, dict[str, int]]:
+def _columns(
+    source: Any, shape: Shape, accepted: str, columns: Columns | None
+) -> tuple[pl.DataFrame, Source, dict[str, int]]:
     """The columns of a shape, ids as text and the last one as it stands."""
     if is_path(source):
         path = one_file(source)
         if tell_format(path, shape, columns)[0] == "fields":
             n = len(shape.names)
             fields = exact_fields(path, n, n, accepted)
-            return fields.frame.rename({f"f{i}": name for i, name in enumerate(shape.names)}), fields.source, fields.ignored
+            return (
+                fields.frame.rename({f"f{i}": name for i, name in enumerate(shape.names)}),
+                fields.source,
+                fields.ignored,
+            )
     table = read_table(source, shape, columns=columns)
     made = []
     for name in shape.names:

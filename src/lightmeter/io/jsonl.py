@@ -23,9 +23,13 @@ def read_objects(path: str) -> tuple[list[dict[str, Any]], Source, dict[str, int
         try:
             value = json.loads(text, parse_constant=_refuse)
         except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"not JSON ({_reason(error)})", where=path, line=number, accepted="one JSON object a line") from None
+            raise InputError(
+                f"not JSON ({_reason(error)})", where=path, line=number, accepted="one JSON object a line"
+            ) from None
         except _NotJson as error:
-            raise InputError(f"{error} is not JSON", where=path, line=number, accepted="finite numbers; null for a missing one") from None
+            raise InputError(
+                f"{error} is not JSON", where=path, line=number, accepted="finite numbers; null for a missing one"
+            ) from None
         if not isinstance(value, dict):
             raise InputError(
                 f"a JSON {type(value).__name__} instead of an object",
@@ -46,7 +50,10 @@ def read_jsonl(path: str) -> tuple[pl.DataFrame, Source, dict[str, int]]:
     columns = [_column(name, [one.get(name) for one in objects], source) for name in names if name.strip()]
     if not columns:
         raise InputError(
-            "the objects have no keys", where=path, line=int(row_lines(read_lines(path), 0)[0]), accepted="objects with the keys of the table"
+            "the objects have no keys",
+            where=path,
+            line=int(row_lines(read_lines(path), 0)[0]),
+            accepted="objects with the keys of the table",
         )
     return pl.DataFrame(columns), source, ignored
 

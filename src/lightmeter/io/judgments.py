@@ -79,7 +79,11 @@ def grades(column: pl.Series, source: Source, *, named: bool = True) -> pl.Serie
 
 
 def _judgments(
-    frame: pl.DataFrame, source: Source, ignored: dict[str, int], notes: tuple[str, ...] = (), candidates: pl.DataFrame | None = None
+    frame: pl.DataFrame,
+    source: Source,
+    ignored: dict[str, int],
+    notes: tuple[str, ...] = (),
+    candidates: pl.DataFrame | None = None,
 ) -> JudgmentTable:
     hint = "Remove one of the two; judgments per intent are given with --intents"
     kept, repeated = drop_repeats(frame, ["query", "doc"], "grade", source, "grade", hint)
@@ -94,7 +98,10 @@ def _of_fields(name: str, files: tuple[str, ...], ignored: dict[str, int]) -> Ju
         if short.any() and not short.all():
             row = int(np.flatnonzero(short.to_numpy() != bool(short[0]))[0])
             raise fault(
-                f"{3 if short[row] else 4} fields in a file whose first line has {3 if short[0] else 4}", fields.source, row, accepted=JUDGMENT_FILE
+                f"{3 if short[row] else 4} fields in a file whose first line has {3 if short[0] else 4}",
+                fields.source,
+                row,
+                accepted=JUDGMENT_FILE,
             )
         doc, grade = ("f1", "f2") if short.all() else ("f2", "f3")
         value = grades(fields.frame[grade], fields.source, named=False)
@@ -141,7 +148,9 @@ def _of_trec_fair(objects: list[dict[str, Any]], source: Source, ignored: dict[s
             if not _is_id(doc):
                 raise fault("a document without a usable doc_id", source, row, accepted=accepted)
             grade = document.get("relevance")
-            if grade is not None and (isinstance(grade, bool) or not isinstance(grade, (int, float)) or not np.isfinite(grade)):
+            if grade is not None and (
+                isinstance(grade, bool) or not isinstance(grade, (int, float)) or not np.isfinite(grade)
+            ):
                 raise fault(f"the relevance {grade!r} of {doc!r} is not a number", source, row, accepted=accepted)
             queries.append(str(query))
             docs.append(str(doc))
@@ -151,14 +160,19 @@ def _of_trec_fair(objects: list[dict[str, Any]], source: Source, ignored: dict[s
         raise InputError("no query has a document", where=source.name, accepted=accepted)
     line_of = source.line_of
     place = Source(source.name, source.files, (lambda row: line_of(rows[row])) if line_of else None)
-    frame = pl.DataFrame({"query": queries, "doc": docs, "grade": values}, schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64})
+    frame = pl.DataFrame(
+        {"query": queries, "doc": docs, "grade": values},
+        schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64},
+    )
     table = _judgments(frame, place, ignored)
     candidates = table.frame.select("query", "doc")
     judged = table.frame.drop_nulls("grade")
     n = table.frame["query"].n_unique()
     notes = (f"candidates: {len(candidates)} documents of {n} queries, {len(judged)} of them judged",)
     empty = sum(not one["documents"] for one in objects)
-    return JudgmentTable(place, judged, add_counts(table.ignored, {"queries without documents": empty}), notes, candidates)
+    return JudgmentTable(
+        place, judged, add_counts(table.ignored, {"queries without documents": empty}), notes, candidates
+    )
 
 
 def _is_id(value: object) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from .attributes import Options, build_attribute, member_rows
 from .binning import plain_text
@@ -17,7 +18,9 @@ from .tabular import Columns, Table, find, need
 LONG_FILE = "a table 'doc, attribute, value[, weight][, query]'"
 
 
-def long_attributes(table: Table, columns: Columns | None, options: Options, only: Collection[str] | None) -> list[AttributeTable]:
+def long_attributes(
+    table: Table, columns: Columns | None, options: Options, only: Collection[str] | None
+) -> list[AttributeTable]:
     """The attributes of a long table, in order of first appearance.
 
     With weights membership is soft: the shares of a document sum to 1 and are used as given. Without, a document with several
@@ -31,7 +34,9 @@ def long_attributes(table: Table, columns: Columns | None, options: Options, onl
     frame = pl.DataFrame({"doc": doc, "value": value, "_attribute": attribute})
     if query_name:
         query = table.frame[query_name]
-        frame = frame.with_columns((query if query.null_count() == len(query) else _queries(query, source)).cast(pl.String).alias("query"))
+        frame = frame.with_columns(
+            (query if query.null_count() == len(query) else _queries(query, source)).cast(pl.String).alias("query")
+        )
     if weight_name:
         frame = frame.with_columns(table.frame[weight_name].alias("weight"))
     tables = []
@@ -44,13 +49,12 @@ def long_attributes(table: Table, columns: Columns | None, options: Options, onl
 
 def _queries(query: pl.Series, source: Source) -> pl.Series:
     if query.null_count():
-        known = query.drop_nulls()
-        identifiers(known, "query", source)
-        return known.dtype.is_integer() and query.cast(pl.String) or query
+        identifiers(query.drop_nulls(), "query", source)
+        return query.cast(pl.String)
     return identifiers(query, "query", source)
 
 
-def _rows_of(source: Source, rows: np.ndarray) -> Source:  # type: ignore[type-arg]
+def _rows_of(source: Source, rows: NDArray[np.int64]) -> Source:
     whole = source.line_of
     return Source(source.name, source.files, (lambda row: whole(int(rows[row]))) if whole else None)
 
@@ -68,7 +72,7 @@ def _one(name: str, frame: pl.DataFrame, source: Source, options: Options) -> At
                 column="query",
                 accepted="a query in every row of an attribute, or in none",
             )
-    keys = [c for c in ("query", "doc") if c in frame.columns]
+    keys: list[str] = [c for c in ("query", "doc") if c in frame.columns]
     if "weight" in frame.columns and frame["weight"].null_count() < len(frame):
         return _soft(name, frame, keys, source, options)
     if name in options.bins or name in options.bias:
@@ -96,7 +100,12 @@ def _hard(name: str, frame: pl.DataFrame, keys: list[str], source: Source, optio
 
 def _soft(name: str, frame: pl.DataFrame, keys: list[str], source: Source, options: Options) -> AttributeTable:
     if name in options.bins or name in options.bias:
-        raise fault(f"{name!r} has weights, and bins or bias were given for it", source, 0, accepted="weights, or numbers to be binned")
+        raise fault(
+            f"{name!r} has weights, and bins or bias were given for it",
+            source,
+            0,
+            accepted="weights, or numbers to be binned",
+        )
     weight = numbers(frame["weight"], "weight", source, least=0.0)
     label = plain_text(frame["value"], source)
     if (row := first(label.is_null())) is not None:

@@ -25,26 +25,47 @@ def read_gmemb(name: str, path: str) -> AttributeTable:
     width = _width(path)
     fields = exact_fields(path, width, width, f"{GMEMB_FILE}; the first line has {width - 2}")
     source = fields.source
-    shares = [numbers(fields.frame[f"f{i}"], f"share of value {i - 1}", source, least=0.0, named=False) for i in range(2, width)]
+    shares = [
+        numbers(fields.frame[f"f{i}"], f"share of value {i - 1}", source, least=0.0, named=False)
+        for i in range(2, width)
+    ]
     total = np.sum([s.to_numpy() for s in shares], axis=0)
     if (row := first(np.abs(total - 1) > 1e-3 + 1e-12)) is not None:
         raise fault(
-            f"the shares sum to {total[row]:.6g}", source, row, accepted="shares that sum to 1 within 0.001; they are used as given, never rescaled"
+            f"the shares sum to {total[row]:.6g}",
+            source,
+            row,
+            accepted="shares that sum to 1 within 0.001; they are used as given, never rescaled",
         )
     cells = _joined(shares)
     frame = pl.DataFrame({"query": fields.frame["f0"], "doc": fields.frame["f1"], "_shares": cells}).with_columns(
         *(s.alias(f"p{i}") for i, s in enumerate(shares))
     )
     kept, repeated = drop_repeats(frame, ["query", "doc"], "_shares", source, "shares")
-    weights = pl.concat([kept.select("doc", pl.lit(i, pl.Int32).alias("value"), pl.col(f"p{i}").alias("weight"), "query") for i in range(width - 2)])
+    weights = pl.concat(
+        [
+            kept.select("doc", pl.lit(i, pl.Int32).alias("value"), pl.col(f"p{i}").alias("weight"), "query")
+            for i in range(width - 2)
+        ]
+    )
     values = tuple(str(i) for i in range(1, width - 1))
     return AttributeTable(
-        name, source, values, "soft", True, weights.filter(pl.col("weight") > 0), add_counts(fields.ignored, {"repeated documents": repeated})
+        name,
+        source,
+        values,
+        "soft",
+        True,
+        weights.filter(pl.col("weight") > 0),
+        add_counts(fields.ignored, {"repeated documents": repeated}),
     )
 
 
 def _joined(shares: list[pl.Series]) -> pl.Series:
-    return pl.DataFrame({f"p{i}": s for i, s in enumerate(shares)}).select(pl.concat_str(pl.all().cast(pl.String), separator=" ")).to_series()
+    return (
+        pl.DataFrame({f"p{i}": s for i, s in enumerate(shares)})
+        .select(pl.concat_str(pl.all().cast(pl.String), separator=" "))
+        .to_series()
+    )
 
 
 def _width(path: str) -> int:
@@ -64,7 +85,9 @@ def read_gains(name: str, path: str) -> AttributeTable:
     fields = exact_fields(path, 4, 4, GAINS_FILE)
     source = fields.source
     gain = numbers(fields.frame["f3"], "gain", source, least=0.0, named=False)
-    frame = pl.DataFrame({"query": fields.frame["f0"], "doc": fields.frame["f2"], "intent": fields.frame["f1"], "gain": gain})
+    frame = pl.DataFrame(
+        {"query": fields.frame["f0"], "doc": fields.frame["f2"], "intent": fields.frame["f1"], "gain": gain}
+    )
     frame, repeated = drop_repeats(frame, ["query", "doc", "intent"], "gain", source, "gain")
     values = tuple(sorted_values(frame["intent"].unique().to_list()))
     share = frame.with_columns(
@@ -74,7 +97,9 @@ def read_gains(name: str, path: str) -> AttributeTable:
     known = share.filter(pl.col("gain") > 0).select("doc", "value", "weight", "query")
     pairs, some = frame.select("query", "doc").n_unique(), known.select("query", "doc").n_unique()
     notes = (f"{pairs - some} documents have no gain for any intent: unknown",) if pairs > some else ()
-    return AttributeTable(name, source, values, "soft", False, known, add_counts(fields.ignored, {"repeated gains": repeated}), notes)
+    return AttributeTable(
+        name, source, values, "soft", False, known, add_counts(fields.ignored, {"repeated gains": repeated}), notes
+    )
 
 
 def read_annotations(name: str, path: str, options: Options) -> AttributeTable:
@@ -102,4 +127,6 @@ def read_annotations(name: str, path: str, options: Options) -> AttributeTable:
     unknown = len(cells) - cells.is_not_null().sum()
     notes = (f"{unknown} documents have no annotation: unknown",) if unknown else ()
     blank = {"blank lines": len(lines) - len(rows)}
-    return AttributeTable(name, source, table.values, "multi", table.ordinal, table.frame, add_counts(table.ignored, blank), notes)
+    return AttributeTable(
+        name, source, table.values, "multi", table.ordinal, table.frame, add_counts(table.ignored, blank), notes
+    )

@@ -19,7 +19,12 @@ from .tabular import DECIMAL, Columns, Shape, Table, find, join, need, read_tabl
 from .trec import exact_fields, fast_run
 
 RUN_FILE = "TREC lines 'query Q0 doc rank score tag', or a table with query, doc, score or rank"
-RUN_SHAPE = Shape(("query", "doc", "score", "rank"), (5, 6), re.compile(rf"{DECIMAL.pattern}|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE), 4)
+RUN_SHAPE = Shape(
+    ("query", "doc", "score", "rank"),
+    (5, 6),
+    re.compile(rf"{DECIMAL.pattern}|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE),
+    4,
+)
 
 
 def read_run(source: Any, *, name: str | None = None, columns: Columns | None = None) -> RunTable:
@@ -115,7 +120,15 @@ def _trec_run(name: str, path: str, files: tuple[str, ...], ignored: dict[str, i
         whole = _concatenate(path, pieces)
     sample, notes = _samples(whole)
     return RunTable(
-        name, whole.source, whole.queries, whole.query, whole.doc, whole.score, sample=sample, ignored=add_counts(ignored, whole.ignored), notes=notes
+        name,
+        whole.source,
+        whole.queries,
+        whole.query,
+        whole.doc,
+        whole.score,
+        sample=sample,
+        ignored=add_counts(ignored, whole.ignored),
+        notes=notes,
     )
 
 
@@ -141,7 +154,9 @@ def trec_file(path: str, *, exact: bool = False) -> TrecRows:
     """Read one TREC run file, by the fast path where the file is clean (``exact``: never)."""
     fast = None if exact else fast_run(path)
     if fast is not None:
-        return TrecRows(fast.queries, fast.query, fast.seconds, fast.second, fast.doc, fast.score, fast.source, fast.ignored)
+        return TrecRows(
+            fast.queries, fast.query, fast.seconds, fast.second, fast.doc, fast.score, fast.source, fast.ignored
+        )
     rows = exact_fields(path, 5, 6, RUN_FILE)
     queries, query = codes(rows.frame["f0"])
     seconds, second = codes(rows.frame["f1"])
@@ -200,7 +215,11 @@ def _runs_of_table(table: Table, name: str | None, path: str, columns: Columns |
     for i, label in enumerate(names):
         rows = np.flatnonzero(code == i)
         whole = table.source
-        runs.append(_run_of_table(Table(table.frame[rows], _subset(whole, rows), table.ignored if i == 0 else {}), label, columns, column))
+        runs.append(
+            _run_of_table(
+                Table(table.frame[rows], _subset(whole, rows), table.ignored if i == 0 else {}), label, columns, column
+            )
+        )
     return runs
 
 

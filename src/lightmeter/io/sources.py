@@ -75,9 +75,16 @@ def parts(path: str | os.PathLike[str]) -> Parts:
     elif _is_pattern(path):
         found = sorted(glob.glob(path, recursive=True))
         if not found:
-            raise InputError("no file matches this pattern", where=path, hint="Check the pattern, and quote it for the shell")
+            raise InputError(
+                "no file matches this pattern", where=path, hint="Check the pattern, and quote it for the shell"
+            )
     else:
-        raise InputError("no such file or folder", where=path, accepted="a file, a folder of part files or a pattern", hint=_near(path))
+        raise InputError(
+            "no such file or folder",
+            where=path,
+            accepted="a file, a folder of part files or a pattern",
+            hint=_near(path),
+        )
     files = [f for f in found if os.path.isfile(f) and os.path.basename(f)[0] not in "._"]
     if not files:
         raise InputError(

@@ -90,7 +90,11 @@ def read_table(source: Any, shape: Shape, *, name: str | None = None, columns: C
         tables = [read_table_file(path, shape, columns) for path in found.files]
         return join(name or str(source), tables, found.ignored)
     if not is_frame(source) and not hasattr(source, "__dataframe__"):
-        raise InputError(f"a {type(source).__name__} cannot be read", where=name, accepted="a path, a pandas, polars or Arrow frame, or a dictionary")
+        raise InputError(
+            f"a {type(source).__name__} cannot be read",
+            where=name,
+            accepted="a path, a pandas, polars or Arrow frame, or a dictionary",
+        )
     frame = to_polars(source, name or "frame")
     if not len(frame):
         raise InputError("the frame has no rows", where=name or "frame", accepted="at least one row")
@@ -122,7 +126,9 @@ def join(name: str, tables: Sequence[Table], ignored: dict[str, int]) -> Table:
         frame = pl.concat([t.frame.select(head.frame.columns) for t in tables], how="vertical_relaxed", rechunk=False)
     except (pl.exceptions.SchemaError, pl.exceptions.InvalidOperationError) as error:
         raise InputError(
-            f"the part files do not fit together ({str(error).splitlines()[0]})", where=name, accepted="the same types in every part"
+            f"the part files do not fit together ({str(error).splitlines()[0]})",
+            where=name,
+            accepted="the same types in every part",
         ) from None
     source = merge_sources(name, [t.source for t in tables], [len(t.frame) for t in tables])
     return Table(frame, source, add_counts(ignored, *(t.ignored for t in tables)))
@@ -165,7 +171,10 @@ def _read_parquet(path: str) -> Table:
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0] if str(error) else "damaged"
         raise InputError(
-            f"the Parquet file cannot be read ({first})", where=path, accepted="a complete Parquet file", hint="Write or copy the file again"
+            f"the Parquet file cannot be read ({first})",
+            where=path,
+            accepted="a complete Parquet file",
+            hint="Write or copy the file again",
         ) from None
     if not len(frame):
         raise InputError("the table has no rows", where=path, accepted="at least one row")
@@ -180,4 +189,8 @@ def _empty_to_null(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _suffix(path: str) -> str:
     name = PurePath(path)
-    return PurePath(name.stem).suffix.lower() if name.suffix.lower() in (".gz", ".zst", ".zstd", ".gzip") else name.suffix.lower()
+    return (
+        PurePath(name.stem).suffix.lower()
+        if name.suffix.lower() in (".gz", ".zst", ".zstd", ".gzip")
+        else name.suffix.lower()
+    )

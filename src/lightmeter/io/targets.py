@@ -77,8 +77,14 @@ def _read_one(spec: Any, columns: Columns | None) -> TargetTable:
     value = identifiers(plain_text(parts["value"], source).rename(parts["value"].name), "value", source)
     share = numbers(parts["share"], "share", source, least=0.0)
     query_name = find(table, "query", columns)
-    query = plain_text(table.frame[query_name], source) if query_name else pl.Series("query", [None] * len(table.frame), dtype=pl.String)
-    return _checked(pl.DataFrame({"attribute": attribute, "value": value, "share": share, "query": query}), source, table.ignored)
+    query = (
+        plain_text(table.frame[query_name], source)
+        if query_name
+        else pl.Series("query", [None] * len(table.frame), dtype=pl.String)
+    )
+    return _checked(
+        pl.DataFrame({"attribute": attribute, "value": value, "share": share, "query": query}), source, table.ignored
+    )
 
 
 def _checked(frame: pl.DataFrame, source: Source, ignored: dict[str, int]) -> TargetTable:
@@ -87,7 +93,9 @@ def _checked(frame: pl.DataFrame, source: Source, ignored: dict[str, int]) -> Ta
     twice = rows.filter(pl.struct(keys).is_duplicated())
     if len(twice):
         one = twice.row(0, named=True)
-        again = next(r for r in twice.iter_rows(named=True) if r["_row"] != one["_row"] and all(r[k] == one[k] for k in keys))
+        again = next(
+            r for r in twice.iter_rows(named=True) if r["_row"] != one["_row"] and all(r[k] == one[k] for k in keys)
+        )
         raise fault(
             f"the value {one['value']!r} of {one['attribute']!r} has a share here and at {elsewhere(source, one['_row'])}",
             source,
@@ -101,7 +109,9 @@ def _checked(frame: pl.DataFrame, source: Source, ignored: dict[str, int]) -> Ta
 def _golddistr(name: str | None, path: str) -> TargetTable:
     path = one_file(path)
     if name is None:
-        raise InputError("a .golddistr file does not say which attribute it is for", where=path, accepted=f"NAME={path}")
+        raise InputError(
+            "a .golddistr file does not say which attribute it is for", where=path, accepted=f"NAME={path}"
+        )
     fields = exact_fields(path, 1, 1, "one share a line")
     share = numbers(fields.frame["f0"], "share", fields.source, least=0.0, named=False)
     n = len(share)
@@ -121,7 +131,11 @@ def _of_dict(targets: Mapping[Any, Any]) -> TargetTable:
     rows: list[tuple[str, str, float]] = []
     for attribute, shares in targets.items():
         if not isinstance(shares, Mapping) or not shares:
-            raise InputError(f"the target of {attribute!r} is a {type(shares).__name__}", where="dictionary", accepted="{attribute: {value: share}}")
+            raise InputError(
+                f"the target of {attribute!r} is a {type(shares).__name__}",
+                where="dictionary",
+                accepted="{attribute: {value: share}}",
+            )
         for value, share in shares.items():
             if isinstance(share, bool) or not isinstance(share, (int, float)):
                 raise InputError(
@@ -133,9 +147,11 @@ def _of_dict(targets: Mapping[Any, Any]) -> TargetTable:
                 )
             rows.append((str(attribute), str(value), float(share)))
     if not rows:
-        raise InputError("the dictionary of targets is empty", where="dictionary", accepted="{attribute: {value: share}}")
-    frame = pl.DataFrame(rows, schema={"attribute": pl.String, "value": pl.String, "share": pl.Float64}, orient="row").with_columns(
-        pl.lit(None, pl.String).alias("query")
-    )
+        raise InputError(
+            "the dictionary of targets is empty", where="dictionary", accepted="{attribute: {value: share}}"
+        )
+    frame = pl.DataFrame(
+        rows, schema={"attribute": pl.String, "value": pl.String, "share": pl.Float64}, orient="row"
+    ).with_columns(pl.lit(None, pl.String).alias("query"))
     numbers(frame["share"], "share", source, least=0.0)
     return _checked(frame, source, {})

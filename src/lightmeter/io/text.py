@@ -40,10 +40,17 @@ def open_bytes(path: str) -> Any:
         with open(path, "rb") as file:
             magic = file.read(6)
     except OSError as error:
-        raise InputError(f"the file cannot be opened ({error.strerror})", where=path, hint="Check its permissions") from None
+        raise InputError(
+            f"the file cannot be opened ({error.strerror})", where=path, hint="Check its permissions"
+        ) from None
     for start, name in _REFUSED.items():
         if magic.startswith(start):
-            raise InputError(f"the file is compressed with {name}", where=path, accepted="plain text, gzip, zstd", hint="Unpack it first")
+            raise InputError(
+                f"the file is compressed with {name}",
+                where=path,
+                accepted="plain text, gzip, zstd",
+                hint="Unpack it first",
+            )
     if magic.startswith(b"\x1f\x8b") or magic.startswith(b"\x28\xb5\x2f\xfd"):
         import pyarrow as pa
 
@@ -71,7 +78,9 @@ def broken(path: str, error: OSError) -> InputError:
     """The error for a file that cannot be read to its end."""
     text = str(error)
     found = "the compressed file is cut short" if "runcated" in text else f"the file cannot be read ({text})"
-    return InputError(found, where=path, accepted="a complete plain, gzip or zstd file", hint="Copy or download the file again")
+    return InputError(
+        found, where=path, accepted="a complete plain, gzip or zstd file", hint="Copy or download the file again"
+    )
 
 
 def head_lines(path: str, size: int = 1 << 16) -> list[str]:
@@ -86,10 +95,18 @@ def head_lines(path: str, size: int = 1 << 16) -> list[str]:
 
 def _refuse_binary(path: str, data: bytes) -> None:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InputError("the file is encoded as UTF-16", where=path, line=1, accepted="UTF-8", hint="Convert it: iconv -f UTF-16 -t UTF-8")
+        raise InputError(
+            "the file is encoded as UTF-16",
+            where=path,
+            line=1,
+            accepted="UTF-8",
+            hint="Convert it: iconv -f UTF-16 -t UTF-8",
+        )
     if (at := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, at) + 1
-        raise InputError("a zero byte: this is not a text file", where=path, line=line, accepted="UTF-8 text, Parquet, gzip, zstd")
+        raise InputError(
+            "a zero byte: this is not a text file", where=path, line=line, accepted="UTF-8 text, Parquet, gzip, zstd"
+        )
 
 
 def check_text(path: str, data: bytes) -> None:
@@ -102,7 +119,11 @@ def check_text(path: str, data: bytes) -> None:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8", where=path, line=line, accepted="UTF-8", hint="Convert it: iconv -f LATIN1 -t UTF-8"
+            f"byte 0x{data[error.start]:02x} is not UTF-8",
+            where=path,
+            line=line,
+            accepted="UTF-8",
+            hint="Convert it: iconv -f LATIN1 -t UTF-8",
         ) from None
 
 
@@ -119,7 +140,9 @@ def read_lines(path: str) -> pl.Series:
     check_text(path, data)
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10) + 1
     offsets = np.concatenate(([0], ends, [len(data)] if not data.endswith(b"\n") else [])).astype(np.int64)
-    array = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    array = pa.Array.from_buffers(
+        pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
     return pl.Series("line", pl.from_arrow(array))
 
 
@@ -174,7 +197,8 @@ class Scan(io.RawIOBase):
     def __init__(self, path: str, skip: int = 0, blanks: bytes = b"", single: int | None = None) -> None:
         super().__init__()
         self._stream = open_bytes(path)
-        self._never = [c for c in (*blanks, 0)]
+        self._never = (*blanks, 0)
+        self._never_above = max(blanks, default=0) >= 32
         self._pair = None if single is None else single * 257
         self._single = single
         self._last = 10
@@ -213,16 +237,13 @@ class Scan(io.RawIOBase):
         everything = np.frombuffer(data, np.uint8)
         for start in range(0, len(data), _PIECE):
             piece = everything[start : start + _PIECE]
-            self._feeds += int(np.count_nonzero(piece == 10))
-            if any((piece == c).any() for c in self._never):
-                raise Odd
+            feeds = int(np.count_nonzero(piece == 10))
+            self._feeds += feeds
             if self._single is not None and self._pairs(piece):
                 raise Odd
-            returns = np.flatnonzero(piece == 13)
-            if self._last == 13 and piece[0] != 10:
-                raise Odd
-            if returns.size and (piece[returns[returns < piece.size - 1] + 1] != 10).any():
-                raise Odd
+            # nearly always the line feeds are the only bytes below the space
+            if self._last == 13 or np.count_nonzero(piece < 32) > feeds or self._never_above:
+                self._check_controls(piece)
             self._last = int(piece[-1])
         self.quoted = self.quoted or b'"' in data
         if self._decoder is None and not data.isascii():
@@ -234,12 +255,21 @@ class Scan(io.RawIOBase):
             except UnicodeDecodeError:
                 raise Odd from None
 
+    def _check_controls(self, piece: NDArray[np.uint8]) -> None:
+        if any(np.count_nonzero(piece == c) for c in self._never):
+            raise Odd
+        if self._last == 13 and piece[0] != 10:
+            raise Odd
+        returns = np.flatnonzero(piece == 13)
+        if returns.size and (piece[returns[returns < piece.size - 1] + 1] != 10).any():
+            raise Odd
+
     def _pairs(self, piece: NDArray[np.uint8]) -> bool:
         if self._last == self._single and piece[0] == self._single:
             return True
         for shifted in (piece, piece[1:]):
             even = shifted[: shifted.size // 2 * 2]
-            if (even.view(np.uint16) == self._pair).any():
+            if np.count_nonzero(even.view(np.uint16) == self._pair):
                 return True
         return False
 

@@ -8,7 +8,7 @@ as soon as anything is out of the ordinary.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from .text import BOM, Odd, Scan, broken, head_lines, line_finder, read_lines, r
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Scalar = TypeVar("Scalar", np.int32, np.float64)
 _BLANK = r"[ \t\r]"
 _FIELD = r"([^ \t\r\n]+)"
 
@@ -43,10 +44,17 @@ def exact_fields(path: str, least: int, most: int, accepted: str) -> Fields:
     skip = sysdesc_lines([line or "" for line in lines.head(1000)])
     rows = row_lines(lines, skip)
     if not len(rows):
-        raise InputError("the file has no data lines", where=path, accepted=accepted, hint="Check the program that wrote it")
+        raise InputError(
+            "the file has no data lines", where=path, accepted=accepted, hint="Check the program that wrote it"
+        )
     if len(rows) < len(lines):
         lines = lines.gather(rows - 1)
-    pattern = rf"^{_BLANK}*{_FIELD}" + rf"{_BLANK}+{_FIELD}" * (least - 1) + rf"(?:{_BLANK}+{_FIELD}" * (most - least) + ")?" * (most - least)
+    pattern = (
+        rf"^{_BLANK}*{_FIELD}"
+        + rf"{_BLANK}+{_FIELD}" * (least - 1)
+        + rf"(?:{_BLANK}+{_FIELD}" * (most - least)
+        + ")?" * (most - least)
+    )
     found = lines.str.extract_groups(pattern + rf"{_BLANK}*\n?$").struct.unnest()
     frame = found.rename({name: f"f{i}" for i, name in enumerate(found.columns)})
     bad = np.flatnonzero(frame["f0"].is_null().to_numpy())
@@ -54,10 +62,16 @@ def exact_fields(path: str, least: int, most: int, accepted: str) -> Fields:
         text = str(lines[int(bad[0])])
         n = len(text.split())
         raise InputError(
-            f"{n} field{'s' * (n != 1)} in {_short(text)}", where=path, line=int(rows[bad[0]]), accepted=accepted, hint=_separator_hint(text)
+            f"{n} field{'s' * (n != 1)} in {_short(text)}",
+            where=path,
+            line=int(rows[bad[0]]),
+            accepted=accepted,
+            hint=_separator_hint(text),
         )
     ignored = {"SYSDESC lines": skip, "blank lines": _blank_count(path, len(rows), skip)}
-    return Fields(frame, Source(path, (path,), lambda row: (path, int(rows[row]))), {k: n for k, n in ignored.items() if n})
+    return Fields(
+        frame, Source(path, (path,), lambda row: (path, int(rows[row]))), {k: n for k, n in ignored.items() if n}
+    )
 
 
 def _blank_count(path: str, rows: int, skip: int) -> int:
@@ -100,6 +114,8 @@ def fast_run(path: str) -> FastRun | None:
     n = len(first[start].rstrip("\r").split(delimiter))
     if n not in (5, 6):
         return None
+    if any("\ufffd" in line for line in first[:skip]):
+        return None
     table = _arrow_run(path, _skipped_bytes(path, first[:skip]), delimiter, n)
     if table is None:
         return None
@@ -108,16 +124,27 @@ def fast_run(path: str) -> FastRun | None:
     columns = columns.unify_dictionaries()
     queries, query = _codes(columns.column("query"))
     seconds, second = _codes(columns.column("second"))
-    score = _numpy(columns.column("score"))
+    score = _joined(columns.column("score"), np.float64)
     doc = columns.column("doc")
     del columns, table
+    _release()
     docs = pl.Series("doc", pl.from_arrow(doc))
     del doc
-    if "" in queries or "" in seconds or not np.isfinite(score).all() or not rows or bool((docs.str.len_bytes() == 0).any()):
+    _release()
+    if not rows or "" in queries or "" in seconds or not np.isfinite([score.min(), score.max()]).all():
+        return None
+    if bool((docs == "").any()):
         return None
     ignored = {"SYSDESC lines": skip, "blank lines": lines - rows}
     return FastRun(
-        queries, query, seconds, second, docs, score, Source(path, (path,), line_finder(path, skip)), {k: n for k, n in ignored.items() if n}
+        queries,
+        query,
+        seconds,
+        second,
+        docs,
+        score,
+        Source(path, (path,), line_finder(path, skip)),
+        {k: n for k, n in ignored.items() if n},
     )
 
 
@@ -143,10 +170,18 @@ def _arrow_run(path: str, skip: int, delimiter: str, n: int) -> tuple[pa.Table, 
     try:
         table = csv.read_csv(
             pa.PythonFile(scan, mode="r"),
-            read_options=csv.ReadOptions(column_names=["query", "second", "doc", "rank", "score", "tag"][:n], block_size=1 << 23),
-            parse_options=csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False, escape_char=False),
+            read_options=csv.ReadOptions(
+                column_names=["query", "second", "doc", "rank", "score", "tag"][:n], block_size=1 << 23
+            ),
+            parse_options=csv.ParseOptions(
+                delimiter=delimiter, quote_char=False, double_quote=False, escape_char=False
+            ),
             convert_options=csv.ConvertOptions(
-                include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False, check_utf8=False
+                include_columns=list(types),
+                column_types=types,
+                null_values=[],
+                strings_can_be_null=False,
+                check_utf8=False,
             ),
         )
     except (Odd, pa.ArrowInvalid):
@@ -160,9 +195,25 @@ def _arrow_run(path: str, skip: int, delimiter: str, n: int) -> tuple[pa.Table, 
 
 def _codes(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
     names: list[str] = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
-    codes = [chunk.indices.to_numpy(zero_copy_only=True) for chunk in column.chunks]
-    return names, np.concatenate(codes) if codes else np.empty(0, np.int32)
+    if len(names) == 1:
+        return names, np.zeros(len(column), np.int32)
+    return names, _joined(column, np.int32)
 
 
-def _numpy(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    return np.concatenate([chunk.to_numpy(zero_copy_only=True) for chunk in column.chunks]) if column.num_chunks else np.empty(0)
+def _joined(column: pa.ChunkedArray, dtype: type[Scalar]) -> NDArray[Scalar]:
+    """The numbers (or dictionary codes) of a column without nulls, copied once; Arrow's own conversion would load pandas."""
+    whole = np.empty(len(column), dtype)
+    at = 0
+    for chunk in column.chunks:
+        values = getattr(chunk, "indices", chunk)
+        data = np.frombuffer(values.buffers()[1], dtype)
+        whole[at : at + len(values)] = data[values.offset : values.offset + len(values)]
+        at += len(values)
+    return whole
+
+
+def _release() -> None:
+    """Give memory that Arrow no longer needs back to the system."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
