@@ -1,0 +1,143 @@
+"""Blocks: padded arrays [rankings, ranks] on which measures are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.collection import Judgments
+from lightmeter.context import Context
+from lightmeter.errors import LightmeterError
+from lightmeter.membership import Membership, membership
+from lightmeter.rankings import Ranked
+from lightmeter.users import User
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+
+
+class Block:
+    """Some rankings of one run, of like length, side by side.
+
+    All arrays are ``[rankings, ranks]``, padded at the end; ``valid`` marks the real places. What several measures need is computed once.
+
+    Parameters
+    ----------
+    context
+        What holds for the whole call: collection, conventions, targets.
+    ranked
+        The run in rank order.
+    rankings
+        Which rankings.
+    depth
+        Ranks kept; None for all.
+    """
+
+    def __init__(self, context: Context, ranked: Ranked, rankings: NDArray[np.int64], depth: int | None = None) -> None:
+        self.context, self.ranked, self.rankings = context, ranked, rankings
+        #: code of each ranking's query
+        self.query = ranked.run.query[rankings]
+        full = ranked.lengths[rankings]
+        #: number of documents of each ranking, before ``depth``
+        self.length = full
+        width = int(full.max(initial=0))
+        width = width if depth is None else min(width, depth)
+        places = ranked.offsets[rankings][:, None] + np.arange(width)
+        self.valid: NDArray[np.bool_] = np.arange(width) < full[:, None]
+        if not self.valid.all():
+            places = np.where(self.valid, places, 0)
+        self.rows = places if ranked.order is None else ranked.order[places]
+        self._cache: dict[Any, Any] = {}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rankings, ranks)."""
+        return self.valid.shape  # type: ignore[return-value]
+
+    def once(self, key: Any, compute: Callable[[], T]) -> T:
+        """The value of ``compute()``, computed at the first call with this key."""
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]  # type: ignore[no-any-return]
+
+    @property
+    def judgments(self) -> Judgments:
+        """The judgments; an error where there are none."""
+        judgments = self.context.collection.judgments
+        if judgments is None:
+            raise LightmeterError("this measure needs judgments. Give them with --qrels FILE (in Python: qrels=).")
+        return judgments
+
+    @cached_property
+    def judgment(self) -> NDArray[np.int32]:
+        """The judgment each document has, -1 for none."""
+        found = self.ranked.judged_row()[self.rows]
+        return found if self.valid.all() else np.where(self.valid, found, -1)
+
+    @cached_property
+    def judged(self) -> NDArray[np.bool_]:
+        """Which documents are judged."""
+        return self.judgment >= 0
+
+    @cached_property
+    def grade(self) -> Array:
+        """Grades; unjudged and negative ones count as 0."""
+        if self.context.collection.judgments is None:
+            return np.zeros(self.shape)
+        return np.append(self.judgments.gain, 0.0)[self.judgment]
+
+    @cached_property
+    def score(self) -> Array:
+        """Scores as the run gives them (minus the rank, where it gives ranks); NaN in the padding."""
+        return np.where(self.valid, self.ranked.run.score[self.rows], np.nan)
+
+    @property
+    def doc(self) -> pl.Series:
+        """Document ids of the valid places, ranking by ranking."""
+        return self.ranked.run.doc.gather(self.rows[self.valid])
+
+    def relevant(self, rel: float = 1) -> NDArray[np.bool_]:
+        """Which documents have a grade of at least ``rel``."""
+        return self.once(("relevant", rel), lambda: self.judged & (self.grade >= rel) if rel <= 0 else self.grade >= rel)
+
+    def count_relevant(self, rel: float = 1) -> NDArray[np.int64]:
+        """Number of documents judged ``rel`` or higher for each ranking's query, ranked or not."""
+        judgments = self.judgments
+        return self.context.once(("relevant", rel), lambda: judgments.relevant(rel))[self.query]
+
+    def ideal(self, depth: int | None = None) -> Array:
+        """Grades of the best possible ranking of the judged documents, ``[rankings, ..]``, padded with 0."""
+        judgments = self.judgments
+        positive = self.context.once("positive", lambda: judgments.relevant(np.nextafter(0, 1)))[self.query]
+        width = int(positive.max(initial=0))
+        width = width if depth is None else min(width, depth)
+        at = judgments.offsets[self.query][:, None] + np.arange(width)
+        return np.where(np.arange(width) < positive[:, None], np.append(judgments.descending, 0.0)[np.minimum(at, len(judgments.grade))], 0.0)
+
+    def view(self, user: User, cutoff: int | None = None) -> Array:
+        """Probability that each rank is seen, 0 below the cutoff and in the padding."""
+        return self.once(("view", user, cutoff), lambda: self._cut(user.view(self.grade), cutoff))
+
+    def stop(self, user: User, cutoff: int | None = None) -> Array:
+        """Probability that each rank is the last one seen, 0 below the cutoff and in the padding."""
+        return self.once(("stop", user, cutoff), lambda: self._cut(user.stop(self.grade), cutoff))
+
+    def _cut(self, vector: Array, cutoff: int | None) -> Array:
+        out = np.where(self.valid, vector, 0.0)
+        if cutoff is not None:
+            out[:, cutoff:] = 0.0
+        return out
+
+    def membership(self, by: str) -> Membership:
+        """Memberships of the documents in the values of an attribute, under the call's rule for unknown ones."""
+        return self.once(("membership", by), lambda: membership(self, by))
+
+    def member_entry(self, by: str) -> NDArray[np.int32]:
+        """The entry of each document in an attribute's table, -1 for unknown."""
+        found = self.ranked.member_row(by)[self.rows]
+        return np.where(self.valid, found, -1)

@@ -1,0 +1,213 @@
+"""Target distributions over the values of an attribute, one a query or one for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.collection import Attribute, Collection
+from lightmeter.errors import LightmeterError, TermError, suggest
+from lightmeter.targets import SHORTHANDS, Given, Pool, Relevant, Target, Uniform
+
+if TYPE_CHECKING:
+    from lightmeter.context import Context
+    from lightmeter.rankings import Ranked
+
+Array = NDArray[np.float64]
+Triple = tuple[NDArray[np.int64], NDArray[np.int64], Array]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Shares of values; row 0 for all queries where ``shared``, else one row a query.
+
+    A row without entries is undefined, for the reason ``reason``.
+    """
+
+    indptr: NDArray[np.int64]
+    value: NDArray[np.int64]
+    share: Array
+    shared: bool
+    reason: str = "no_target"
+
+    @classmethod
+    def one(cls, shares: Array) -> Distribution:
+        """One distribution for all queries."""
+        value = np.arange(len(shares))
+        return cls(np.array([0, len(shares)]), value, np.asarray(shares, dtype=np.float64), True)
+
+    @classmethod
+    def by_query(cls, query: NDArray[np.integer], value: NDArray[np.integer], mass: Array, queries: int, reason: str) -> Distribution:
+        """Shares of masses summed by query and value."""
+        keys, at = np.unique(query.astype(np.int64) * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
+        total = np.bincount(at, mass, minlength=len(keys))
+        keep = total > 0
+        keys, total = keys[keep], total[keep]
+        owner, value = np.divmod(keys, int(value.max(initial=0)) + 1)
+        share = total / np.bincount(owner, total, minlength=queries)[owner]
+        return cls(np.searchsorted(owner, np.arange(queries + 1)), value, share, False, reason)
+
+    def rows(self, query: NDArray[np.integer]) -> Triple:
+        """(position in ``query``, value, share) of the distributions of some queries."""
+        row = np.zeros(len(query), dtype=np.int64) if self.shared else query.astype(np.int64)
+        count = self.indptr[row + 1] - self.indptr[row]
+        position = np.repeat(np.arange(len(query)), count)
+        within = np.arange(len(position)) - np.repeat(np.cumsum(count) - count, count)
+        at = np.repeat(self.indptr[row], count) + within
+        return position, self.value[at], self.share[at]
+
+    def defined(self, query: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of some queries have a distribution."""
+        row = np.zeros(len(query), dtype=np.int64) if self.shared else query.astype(np.int64)
+        return self.indptr[row + 1] > self.indptr[row]
+
+
+def target_term(target: Target | str | None, by: str, collection: Collection) -> Target:
+    """The target a measure names; None stands for the given one where there is one, else uniform."""
+    if target is None:
+        given = collection.targets
+        target = "given" if given is not None and by in given["attribute"].unique().to_list() else "uniform"
+    if isinstance(target, str):
+        if target not in SHORTHANDS:
+            raise TermError(f"there is no target {target!r}.{suggest(target, SHORTHANDS)} Known: {', '.join(SHORTHANDS)}, or a term such as Pool(of='run').")
+        return SHORTHANDS[target]()
+    if not target.of_groups:
+        raise TermError(f"{target} is a target of exposure; a distribution over groups is needed here: {', '.join(SHORTHANDS)}.")
+    return target
+
+
+def distribution(context: Context, target: Target | str | None, by: str, run: str) -> Distribution:
+    """The target distribution of an attribute for one run; runs share it unless the target says otherwise."""
+    term = target_term(target, by, context.collection)
+    own = run if isinstance(term, Pool) and term.of == "run" else None
+    return context.once(("distribution", term, by, own), lambda: _resolve(context, term, by, run))
+
+
+def _resolve(context: Context, term: Target, by: str, run: str) -> Distribution:
+    attribute = context.collection.attribute(by)
+    size = len(attribute.values)
+    if isinstance(term, Uniform) and term.values == "all":
+        return Distribution.one(np.full(size, 1.0 / size))
+    if isinstance(term, Given):
+        return _given(context.collection, attribute)
+    queries = len(context.collection.queries)
+    if isinstance(term, Relevant):
+        query, value, mass = _relevant(context, attribute)
+        reason = "no_relevant"
+    elif isinstance(term, Pool) and term.of == "groups":
+        entries = np.arange(len(attribute.index.ids))
+        position, value, mass = attribute.pairs(entries, split=True)
+        query = np.asarray(attribute.index.group)[position] if attribute.by_query else np.zeros(len(position), dtype=np.int64)
+        if not attribute.by_query or term.scope == "collection":
+            return _all_alike(value, mass, size)
+        reason = "no_known_member"
+    else:
+        depth = term.depth if isinstance(term, Pool) else None
+        query, value, mass = _pooled(context, attribute, _runs(context, term, run), depth)
+        reason = "no_known_member"
+    if isinstance(term, Uniform):
+        keys = np.unique(np.stack([query, value]), axis=1)
+        return Distribution.by_query(keys[0], keys[1], np.ones(keys.shape[1]), queries, reason)
+    if getattr(term, "scope", "query") == "collection":
+        return _all_alike(value, mass, max(size, int(value.max(initial=0)) + 1))
+    return Distribution.by_query(query, value, mass, queries, reason)
+
+
+def _all_alike(value: NDArray[np.integer], mass: Array, size: int) -> Distribution:
+    total = np.bincount(value, mass, minlength=size)
+    if not total.sum():
+        raise LightmeterError("no document of the pool has a known membership, so there is no target. Give targets, or choose target='uniform'.")
+    return Distribution.one(total / total.sum())
+
+
+def _given(collection: Collection, attribute: Attribute) -> Distribution:
+    targets = collection.targets
+    known = [] if targets is None else targets["attribute"].unique(maintain_order=True).to_list()
+    if targets is None or attribute.name not in known:
+        raise LightmeterError(
+            f"no target distribution is given for {attribute.name!r}.{suggest(attribute.name, known)} Give one with --targets FILE (in Python: targets=), or choose target='uniform'."
+        )
+    code = {v: i for i, v in enumerate(attribute.values)}
+    mine = targets.filter(pl.col("attribute") == attribute.name)
+    strange = [v for v in mine["value"].unique(maintain_order=True) if v not in code]
+    if strange:
+        raise LightmeterError(
+            f"the target of {attribute.name!r} names the value {strange[0]!r}, which no document has.{suggest(strange[0], code)} "
+            f"Values of the groups: {', '.join(attribute.values[:20])}."
+        )
+    every = np.zeros(len(attribute.values))
+    general = mine.filter(pl.col("query").is_null())
+    for value, share in zip(general["value"], general["share"], strict=True):
+        every[code[value]] = share
+    special = mine.filter(pl.col("query").is_not_null())
+    if special.is_empty():
+        return Distribution.one(every)
+    position = {q: i for i, q in enumerate(collection.queries)}
+    dense = np.tile(every, (len(collection.queries), 1))
+    fresh = np.zeros(len(collection.queries), dtype=bool)
+    for query, value, share in special.select("query", "value", "share").iter_rows():
+        if query in position:
+            if not fresh[position[query]]:
+                dense[position[query]], fresh[position[query]] = 0.0, True
+            dense[position[query], code[value]] = share
+    keep = dense.sum(axis=1) > 0
+    count = np.where(keep, len(attribute.values), 0)
+    indptr = np.concatenate([[0], np.cumsum(count)])
+    value = np.tile(np.arange(len(attribute.values)), int(keep.sum()))
+    return Distribution(indptr, value, dense[keep].ravel(), False)
+
+
+def _relevant(context: Context, attribute: Attribute) -> Triple:
+    judgments = context.collection.judgments
+    if judgments is None:
+        raise LightmeterError("target='relevant' needs judgments. Give them with --qrels FILE (in Python: qrels=), or choose another target.")
+    rows = np.flatnonzero(judgments.grade > 0)
+    group = judgments.query[rows] if attribute.by_query else None
+    entry = attribute.index.find(judgments.doc.gather(rows), group)
+    position, value, mass = attribute.pairs(entry, split=True)
+    return judgments.query[rows][position].astype(np.int64), value.astype(np.int64), mass
+
+
+def _runs(context: Context, term: Target, run: str) -> list[Ranked]:
+    of = term.of if isinstance(term, Pool) else "union"
+    if of == "union":
+        return list(context.ranked.values())
+    name = run if of == "run" else of
+    if name not in context.ranked:
+        known = [*context.ranked, "union", "run", "groups"]
+        raise LightmeterError(f"{term} names no run of this call.{suggest(name, known)} Accepted: {', '.join(known)}.")
+    return [context.ranked[name]]
+
+
+def _pooled(context: Context, attribute: Attribute, runs: list[Ranked], depth: int | None) -> Triple:
+    """Memberships of the distinct (query, document) pairs that some runs rank."""
+    pairs = []
+    span = np.int64(len(attribute.index.ids))
+    distinct = context.distinct(attribute) if context.unknown == "distinct" else None
+    for ranked in runs:
+        order = np.arange(len(ranked.run)) if ranked.order is None else ranked.order
+        query = ranked.run.query[ranked.ranking_of_place].astype(np.int64)
+        if depth is not None:
+            rank = np.arange(len(query)) - np.repeat(ranked.offsets[:-1], ranked.lengths)
+            order, query = order[rank < depth], query[rank < depth]
+        entry = ranked.member_row(attribute.name)[order].astype(np.int64)
+        if distinct is not None:  # values of unknown documents stand behind the entries
+            entry = np.where(entry < 0, distinct[ranked.run.name][order] - len(attribute.values) + span, entry)
+            span_all = np.int64(1) << 32
+        else:
+            span_all = span
+        known = entry >= 0
+        pairs.append(np.unique(query[known] * span_all + entry[known]))
+    keys = np.unique(np.concatenate(pairs))
+    query, entry = np.divmod(keys, np.int64(1) << 32 if distinct is not None else max(span, 1))
+    position, value, mass = attribute.pairs(np.where(entry < span, entry, -1), split=True)
+    own = np.flatnonzero(entry >= span)
+    return (
+        np.concatenate([query[position], query[own]]),
+        np.concatenate([value.astype(np.int64), entry[own] - span + len(attribute.values)]),
+        np.concatenate([mass, np.ones(len(own))]),
+    )

@@ -1,0 +1,304 @@
+"""Evaluation: measures of runs, under one set of conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.block import Block
+from lightmeter.collection import Collection, Run
+from lightmeter.context import MISSING, UNKNOWN, Context, Missing, Unknown
+from lightmeter.conventions import conventions, manifest
+from lightmeter.errors import LightmeterError, TermError, suggest
+from lightmeter.exposure.estimates import mixture
+from lightmeter.measures.attention import ByGroup
+from lightmeter.measures.base import Measure
+from lightmeter.measures.exposure import ExposureMeasure
+from lightmeter.measures.groups import GFR
+from lightmeter.notation import parse
+from lightmeter.policies import Policy, Samples, Static, Ties
+from lightmeter.rankings import CELLS, Ranked, TieCount, chunks_of_like_length
+from lightmeter.result import Cell, Result
+from lightmeter.users import User
+from lightmeter.values import Values, as_values
+
+Array = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+
+def evaluate(
+    collection: Collection,
+    measures: Iterable[Measure | str | type] | Measure | str,
+    *,
+    policy: Policy | str | None = None,
+    ties: Ties | None = None,
+    unknown: Unknown = "uniform",
+    missing: Missing = "zero",
+    depth: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Compute measures for every run and query of a collection.
+
+    Parameters
+    ----------
+    collection
+        From :func:`lightmeter.load`.
+    measures
+        Measures or their notation, such as ``"nDCG@10"``.
+    policy
+        How rankings are taken: ``Static()``, or ``Samples(weight=..)`` where a query has several. By default whichever the run calls for.
+    ties
+        Order of documents with equal scores: ``'docno'`` (score descending, then document id descending), ``'file'`` or ``'error'``.
+    unknown
+        Documents of unknown membership: ``'uniform'`` (count for all values alike), ``'drop'`` (keep their rank, belong to no group), ``'distinct'`` (each a value
+        of its own) or ``'error'``.
+    missing
+        Queries that are judged but not in a run: ``'zero'`` (0, or the worst bound where lower is better), ``'skip'`` or ``'error'``.
+    depth
+        Ranks of each ranking that are looked at at all; None for all.
+    progress
+        Called with (done, total) now and then.
+
+    Returns
+    -------
+    Result
+        Values by query; means, tables and the manifest derive from it.
+
+    Raises
+    ------
+    LightmeterError
+        Where a measure is not known or needs what is not there.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> c = lm.load(run={"q1": ["d1", "d2"]}, qrels={"q1": {"d1": 0, "d2": 1}})
+    >>> lm.evaluate(c, ["nDCG@10", lm.RR]).mean().select("measure", "value").rows()
+    [('nDCG@10', 0.6309297535714575), ('RR', 0.5)]
+    """
+    asked = [_measure(m) for m in ([measures] if isinstance(measures, str | Measure | type) else measures)]
+    if not asked:
+        raise LightmeterError("no measure is asked for. Name at least one, such as nDCG@10.")
+    asked = list(dict.fromkeys(asked))
+    _check_choice("unknown", unknown, UNKNOWN)
+    _check_choice("missing", missing, MISSING)
+    if depth is not None and (not isinstance(depth, int) or depth < 1):
+        raise LightmeterError(f"depth is {depth!r}. Accepted: a whole number of at least 1, or None.")
+    chosen = _policy(policy, ties, collection)
+    ranked, tied = _rank(collection, chosen, depth)
+    context = Context(collection, ranked, chosen, unknown)
+    leaves = _leaves(asked)
+    _check_needs(collection, leaves)
+    plan = {m: m.resolve(context) for m in leaves}
+    counter = _Counter(progress, sum(_work(plan.values(), r) for r in ranked.values()))
+    cells: list[Cell] = []
+    answered: dict[str, NDArray[np.bool_]] = {}
+    for name, one in ranked.items():
+        here = np.bincount(one.run.query, minlength=len(collection.queries))[collection.evaluated] > 0
+        answered[name] = here
+        if missing == "error" and not here.all():
+            gone = collection.queries[collection.evaluated[int(np.flatnonzero(~here)[0])]]
+            raise LightmeterError(f"run {name} does not answer query {gone!r}. Accepted with missing='error': a ranking of every query evaluated.")
+        values = _values(context, one, plan, counter)
+        for measure in asked:
+            cells += _cells(context, name, measure, values, here, missing)
+    segments = None if collection.segments is None else [collection.segments[q] for q in collection.evaluated]
+    weight = None if collection.query_weight is None else collection.query_weight[collection.evaluated]
+    rules = conventions(context, plan, chosen, unknown, missing, depth, tied, answered)
+    queries = [collection.queries[q] for q in collection.evaluated]
+    return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, asked))
+
+
+def _measure(given: Any) -> Measure:
+    if isinstance(given, str):
+        given = parse(given, kind="measure")
+    if isinstance(given, type) and issubclass(given, Measure):
+        given = given()
+    if not isinstance(given, Measure):
+        raise TermError(f"found {given!r}. Accepted: a measure such as nDCG@10 or its notation in quotes.")
+    return given
+
+
+def _check_choice(name: str, value: Any, options: Iterable[str]) -> None:
+    if value not in tuple(options):
+        raise LightmeterError(f"{name} is {value!r}.{suggest(str(value), options)} Accepted: {', '.join(options)}.")
+
+
+def _policy(policy: Policy | str | None, ties: Ties | None, collection: Collection) -> Policy:
+    if isinstance(policy, str):
+        policy = parse(policy, kind="policy")
+    if isinstance(policy, type) and issubclass(policy, Policy):
+        policy = policy()
+    sampled = [r.name for r in collection.runs.values() if r.sample is not None]
+    if policy is None:
+        policy = Samples() if sampled else Static()
+    if not isinstance(policy, Static | Samples):
+        raise TermError(f"the policy is {policy!r}. Accepted: Static(ties=..) or Samples(weight=..).")
+    if isinstance(policy, Static) and sampled:
+        raise LightmeterError(f"run {sampled[0]} has several rankings a query, so it is not static. Accepted: policy=Samples(), or a run of one ranking a query.")
+    return policy if ties is None else policy(ties=ties)
+
+
+def _rank(collection: Collection, policy: Static | Samples, depth: int | None) -> tuple[dict[str, Ranked], dict[str, TieCount]]:
+    ranked, tied = {}, {}
+    for name, run in collection.runs.items():
+        ranked[name], tied[name] = Ranked.of(collection, run, policy.ties, depth)
+    return ranked, tied
+
+
+def _leaves(measures: Iterable[Measure]) -> list[Measure]:
+    """The measures to compute: components in place of the measures made of them."""
+    out: dict[Measure, None] = {}
+    for measure in measures:
+        for leaf in _leaves(measure.components()) if isinstance(measure, GFR) else [measure]:
+            out[leaf] = None
+    return list(out)
+
+
+def _check_needs(collection: Collection, measures: Iterable[Measure]) -> None:
+    for measure in measures:
+        needs = set(measure.needs)
+        user = getattr(measure, "user", None)
+        if collection.judgments is None and "judgments" in needs:
+            raise LightmeterError(f"{measure} needs judgments. Give them with --qrels FILE (in Python: qrels=).")
+        if collection.judgments is None and isinstance(user, User) and user.by_document:
+            raise LightmeterError(
+                f"{measure} needs judgments, since its user {user} stops at relevant documents. Give them with --qrels FILE (in Python: qrels=), "
+                "or choose a user that does not: user=RBP(p=0.8)."
+            )
+        if measure.attribute is not None:
+            collection.attribute(measure.attribute)
+        ranks_only = [r.name for r in collection.runs.values() if r.by_rank]
+        if "scores" in needs and ranks_only:
+            raise LightmeterError(f"{measure} needs scores, and run {ranks_only[0]} gives ranks only. Accepted: runs with scores.")
+
+
+@dataclass
+class _Counter:
+    progress: Progress | None
+    total: int
+    done: int = 0
+
+    def step(self, amount: int) -> None:
+        self.done += amount
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+
+Key = tuple[Measure, str | None]
+
+
+def _work(measures: Iterable[Measure], ranked: Ranked) -> int:
+    return len(ranked.offsets) - 1 + sum(len(ranked.offsets) - 1 for m in measures if isinstance(m, ExposureMeasure))
+
+
+def _values(context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: _Counter) -> dict[Key, Values]:
+    """Values by query code for every measure (and group)."""
+    out: dict[Key, Values] = {}
+    for measure, ready in plan.items():
+        if isinstance(ready, ExposureMeasure):
+            values = ready.of_run(context, ranked)
+            if ranked.run.sample is None:  # nothing is estimated
+                values = Values(values.value, values.reason)
+            out[measure, None] = as_values(values)
+            counter.step(len(ranked.offsets) - 1)
+    plain = {m: r for m, r in plan.items() if not isinstance(r, ExposureMeasure)}
+    for judged_only in (False, True):
+        some = {m: r for m, r in plain.items() if getattr(r, "judged_only", False) == judged_only}
+        if some:
+            out |= _by_blocks(context, ranked.judged_only() if judged_only else ranked, some, counter)
+    return out
+
+
+def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: _Counter) -> dict[Key, Values]:
+    rankings = len(ranked.offsets) - 1
+    depth = _depth(plan.values())
+    gathered: dict[Key, Values] = {}
+    lengths = ranked.lengths if depth is None else np.minimum(ranked.lengths, depth)
+    for part in chunks_of_like_length(lengths, CELLS):
+        block = Block(context, ranked, part, depth)
+        for measure, ready in plan.items():
+            for group, values in _of_block(ready, block):
+                into = gathered.setdefault((measure, group), Values(np.full(rankings, np.nan)))
+                into.value[part] = values.value
+                if values.reason is not None:
+                    if into.reason is None:
+                        into.reason = np.full(rankings, None, dtype=object)
+                    into.reason[part] = values.reason
+        counter.step(len(part))
+    return {key: _by_query(context, ranked, values) for key, values in gathered.items()}
+
+
+def _depth(measures: Iterable[Measure]) -> int | None:
+    cutoffs = [m.cutoff for m in measures]
+    return None if None in cutoffs else max(c for c in cutoffs if c is not None)
+
+
+def _of_block(measure: Measure, block: Block) -> Iterator[tuple[str | None, Values]]:
+    if isinstance(measure, ByGroup):
+        names, values = measure.groups(block)
+        reasons = values.reasons()
+        for i, name in enumerate(names):
+            yield name, as_values(Values(values.value[:, i], reasons[:, i]))
+    else:
+        yield None, as_values(measure.value(block))
+
+
+def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
+    queries = len(context.collection.queries)
+    query = ranked.run.query
+    if ranked.run.sample is None:
+        value = np.full(queries, np.nan)
+        value[query] = values.value
+        out = Values(value)
+        if values.reason is not None:
+            out.reason = np.full(queries, None, dtype=object)
+            out.reason[query] = values.reason
+        return out
+    mix = mixture(context, ranked)
+    mean, se = mix.mean(values.value, queries)
+    out = Values(mean, se=se)
+    reasons = values.reasons()
+    for reason in sorted({r for r in reasons if r is not None}):
+        mine = np.equal(reasons, reason)
+        # a sample without a value leaves its query without one; a remark beside a value stays a remark
+        out.because(np.bincount(query[mine & np.isnan(values.value)], minlength=queries) > 0, reason)
+        out.because(np.bincount(query[mine], minlength=queries) > 0, reason, None)
+    return out
+
+
+def _cells(context: Context, run: str, measure: Measure, values: dict[Key, Values], here: NDArray[np.bool_], missing: Missing) -> list[Cell]:
+    if isinstance(measure, GFR):
+        parts = [_cells(context, run, m, values, here, missing)[0].values for m in measure.components()]
+        return [Cell(run, measure, None, measure.combine(parts))]
+    evaluated = context.collection.evaluated
+    out = []
+    for (m, group), by_query in values.items():
+        if m != measure:
+            continue
+        reason = None if by_query.reason is None else by_query.reason[evaluated]
+        mine = Values(by_query.value[evaluated], reason, None if by_query.se is None else by_query.se[evaluated])
+        if not here.all():
+            gone = np.flatnonzero(~here)
+            mine.value, mine.reason = mine.value.copy(), mine.reasons().copy()
+            if missing == "skip":
+                mine.value[gone], mine.reason[gone] = np.nan, "not_in_run"
+            else:
+                worst = measure.resolve(context).unanswered(context, evaluated[gone])
+                mine.value[gone], mine.reason[gone] = worst.value, worst.reasons()
+            if mine.se is not None:
+                mine.se = mine.se.copy()
+                mine.se[gone] = np.nan
+        out.append(Cell(run, measure, group, mine))
+    return out
+
+
+def run_of(collection: Collection, name: str) -> Run:
+    """A run by name, with a suggestion where there is none."""
+    if name not in collection.runs:
+        raise LightmeterError(f"there is no run {name!r}.{suggest(name, collection.runs)} Runs: {', '.join(collection.runs)}.")
+    return collection.runs[name]

@@ -1,0 +1,139 @@
+"""Expected exposure from sampled rankings: plugged in, or estimated without bias.
+
+Rankings a with weights w_a that sum to 1 and exposures e_a: S = sum w_a e_a. The plug-in ||S||^2 is too high by the noise of the mean; with
+T = ||S||^2 - sum w_a^2 ||e_a||^2 and D = 1 - sum w_a^2, EED = T/D is unbiased. EER = S.eps* needs no correction, and EEL is T/D of e_a - eps*. Standard
+errors leave one ranking out in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.policies import Samples
+from lightmeter.rankings import Ranked
+from lightmeter.values import Values
+
+if TYPE_CHECKING:
+    from lightmeter.context import Context
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+FEW_SAMPLES = "few_samples"
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How the rankings of a run make up the policy of their query.
+
+    Attributes
+    ----------
+    query
+        Query of each ranking.
+    unit
+        Weight of one draw of the ranking; weights of a query's draws sum to 1.
+    copies
+        How often the ranking was drawn.
+    exact
+        Whether the rankings are the whole policy, so that nothing is estimated: by query.
+    draws
+        Number of draws by query.
+    """
+
+    query: NDArray[np.int32]
+    unit: Array
+    copies: Array
+    exact: NDArray[np.bool_]
+    draws: Array
+
+    @property
+    def share(self) -> Array:
+        """Weight of each ranking in its query's policy."""
+        return self.unit * self.copies
+
+    def mean(self, value: Array, queries: int) -> tuple[Array, Array]:
+        """Mean of a value by query, and its standard error (0 where exact, NaN with fewer than 2 draws).
+
+        A NaN in one ranking makes its query NaN.
+        """
+        mean = np.bincount(self.query, self.share * value, minlength=queries)
+        off = np.where(np.isnan(value), 0.0, value - mean[self.query])
+        spread = np.bincount(self.query, self.copies * (self.unit * off) ** 2, minlength=queries)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            se = np.sqrt(spread * self.draws / (self.draws - 1.0))
+        se = np.where(self.draws < 2, np.nan, se)
+        return mean, np.where(self.exact, 0.0, se)
+
+    def squares(
+        self, ranking: Codes, item: Codes, items: int, exposure: Array, target: Array, square: Array, queries: int, plugin: bool
+    ) -> tuple[Values, Values, Values]:
+        """EED, EER and EEL by query.
+
+        Parameters
+        ----------
+        ranking, item, exposure, target
+            One entry an (ranking, item): what the ranking gives the item, and the item's target.
+        items
+            Number of item codes.
+        square
+            Squared norm of each query's target.
+        plugin
+            Whether to plug the mean exposure in.
+        """
+        query = self.query[ranking]
+        mean = np.bincount(item, exposure * self.share[ranking], minlength=items)
+        along = mean[item] * exposure
+        dot = np.bincount(ranking, along, minlength=len(self.query))  # S.e_a
+        toward = np.bincount(ranking, exposure * target, minlength=len(self.query))  # e_a.eps*
+        norm = np.bincount(ranking, exposure**2, minlength=len(self.query))  # ||e_a||^2
+        by_query = lambda x: np.bincount(self.query, self.share * x, minlength=queries)  # noqa: E731
+        eer, eer_se = self.mean(toward, queries)
+        del query, along
+        whole = by_query(dot)  # ||S||^2
+        as_is = self.exact | plugin
+        loss_norm = norm - 2 * toward + square[self.query]
+        loss_dot = dot - toward - eer[self.query] + square[self.query]
+        eed, eed_se = self._corrected(whole, dot, norm, as_is, queries)
+        eel, eel_se = self._corrected(whole - 2 * eer + square, loss_dot, loss_norm, as_is, queries)
+        out = [Values(v, se=np.where(self.exact, 0.0, se)) for v, se in ((eed, eed_se), (eer, eer_se), (eel, eel_se))]
+        few = ~self.exact & (self.draws < 2) & ~np.asarray(as_is)
+        out[0].because(few, FEW_SAMPLES)
+        out[2].because(few, FEW_SAMPLES)
+        return out[0], out[1], out[2]
+
+    def _corrected(self, whole: Array, dot: Array, norm: Array, as_is: NDArray[np.bool_], queries: int) -> tuple[Array, Array]:
+        """T/D with its delete-one standard error; ``whole`` itself where nothing is to be corrected."""
+        own = np.bincount(self.query, self.copies * self.unit**2 * norm, minlength=queries)
+        top = whole - own
+        bottom = 1.0 - np.bincount(self.query, self.copies * self.unit**2, minlength=queries)
+        w, q = self.unit, self.query
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.where(as_is, whole, top / bottom)
+            without = (top[q] - 2 * w * (dot - w * norm)) / (bottom[q] - 2 * w * (1.0 - w))
+            centre = np.bincount(q, self.copies * without, minlength=queries) / self.draws
+            spread = np.bincount(q, self.copies * (without - centre[q]) ** 2, minlength=queries)
+            se = np.sqrt((self.draws - 1.0) / self.draws * spread)
+        return value, np.where(self.draws < 3, np.nan, se)
+
+
+def mixture(context: Context, ranked: Ranked) -> Mixture:
+    """How a run's rankings make up policies, under the call's policy."""
+    return context.once(("mixture", ranked.run.name), lambda: _mixture(context, ranked))
+
+
+def _mixture(context: Context, ranked: Ranked) -> Mixture:
+    run, queries = ranked.run, len(context.collection.queries)
+    count = np.bincount(run.query, minlength=queries).astype(np.float64)
+    meaning = context.policy.weight if isinstance(context.policy, Samples) else "sampling"
+    weight = np.ones(len(run.query)) if run.weight is None else run.weight
+    total = np.bincount(run.query, weight, minlength=queries)
+    total = np.where(total > 0, total, 1.0)
+    exact = count <= 1
+    if meaning == "count":
+        # a single ranking drawn many times is still an estimate, but of a policy that never varied
+        return Mixture(run.query, 1.0 / total[run.query], weight, exact, np.maximum(total, 1.0))
+    share = weight / total[run.query]
+    return Mixture(run.query, share, np.ones(len(run.query)), exact | (meaning == "probability"), np.maximum(count, 1.0))

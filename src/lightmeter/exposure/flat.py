@@ -1,0 +1,73 @@
+"""Exposure of every ranked document under a user model, in long form.
+
+Rankings of a block are padded; exposure, its targets and group sums live in long form instead: one entry a place that is seen at all. Sums by query,
+ranking, document or group are then one ``bincount`` each, whatever the lengths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.block import Block
+from lightmeter.context import Context
+from lightmeter.rankings import CELLS, Ranked, chunks_of_like_length
+from lightmeter.users import User
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Places seen by a user in the rankings of one run.
+
+    Attributes
+    ----------
+    ranking, row
+        The ranking and the run's row of each entry.
+    view
+        Exposure of the entry.
+    judgment
+        Its judgment, -1 for none.
+    item
+        Code of its (query, document) pair: equal for the same document in several rankings of a query.
+    items
+        Number of codes.
+    """
+
+    ranking: Codes
+    row: Codes
+    view: Array
+    judgment: Codes
+    item: Codes
+    items: int
+
+
+def flat_exposure(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Flat:
+    """Exposure of every place of a run with a view above 0."""
+    return context.once(("flat", ranked.run.name, user, cutoff), lambda: _flat(context, ranked, user, cutoff))
+
+
+def _flat(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Flat:
+    parts: list[tuple[NDArray[np.integer], ...]] = []
+    lengths = ranked.lengths if cutoff is None else np.minimum(ranked.lengths, cutoff)
+    for rankings in chunks_of_like_length(lengths, CELLS):
+        block = Block(context, ranked, rankings, cutoff)
+        view = block.view(user, cutoff)
+        seen = np.nonzero(view > 0)
+        parts.append((rankings[seen[0]], block.rows[seen], view[seen], block.judgment[seen]))
+    ranking, row, view, judgment = (np.concatenate(p) for p in zip(*parts, strict=True))
+    if ranked.run.sample is None:
+        return Flat(ranking, row, view, judgment, np.arange(len(row)), len(row))
+    codes = context.once(("items", ranked.run.name), lambda: _item_codes(ranked))
+    return Flat(ranking, row, view, judgment, codes[row], len(codes))
+
+
+def _item_codes(ranked: Ranked) -> Codes:
+    """For each row of a sampled run the first row with the same query and document."""
+    frame = pl.DataFrame({"q": ranked.run.query_of_row, "d": ranked.run.doc}).with_row_index("row")
+    return frame.select(pl.col("row").first().over("q", "d"))["row"].to_numpy().astype(np.int64)

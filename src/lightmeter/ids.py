@@ -1,0 +1,134 @@
+"""Finding ids in tables, for millions of rows at a time.
+
+Ids are strings and stay strings. Hashes only narrow the search: a match is believed after the strings themselves were compared, so no two ids
+are ever taken for one another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hash_ids(ids: pl.Series) -> Hashes:
+    """64-bit hashes of strings, the same within one process."""
+    return ids.hash(seed=17).to_numpy()
+
+
+def mix(hashes: Hashes, group: NDArray[np.integer] | None) -> Hashes:
+    """Hashes of (group, id) pairs; of the ids alone where there is no group."""
+    if group is None:
+        return hashes
+    salt = (group.astype(np.uint64) + np.uint64(1)) * _GOLDEN
+    salt ^= salt >> np.uint64(29)
+    salt ^= hashes
+    return salt
+
+
+class IdIndex:
+    """An index over unique (group, id) pairs that finds the entries of other rows.
+
+    Parameters
+    ----------
+    ids
+        Strings, one an entry.
+    group
+        Codes of what the ids belong to (such as the query), or None.
+
+    Notes
+    -----
+    A table of bits by hash turns away nearly all rows that are not in the index, a binary search finds the rest, and the
+    strings are compared last. Where two entries share a hash, a join replaces the search.
+    """
+
+    def __init__(self, ids: pl.Series, group: NDArray[np.integer] | None = None) -> None:
+        self.ids, self.group = ids, group
+        hashes = mix(hash_ids(ids), group)
+        self._order = np.argsort(hashes, kind="stable")
+        self._sorted = hashes[self._order]
+        self._collides = bool((self._sorted[1:] == self._sorted[:-1]).any())
+        bits = max(int(16 * len(hashes)), 1 << 10).bit_length()
+        self._shift = np.uint64(64 - min(bits, 26))
+        self._bits = np.zeros(1 << min(bits, 26), dtype=bool)
+        self._bits[(hashes >> self._shift).astype(np.int64)] = True
+
+    def find(self, ids: pl.Series, group: NDArray[np.integer] | None = None, hashes: Hashes | None = None) -> NDArray[np.int32]:
+        """The entry of each row, -1 where it has none.
+
+        Parameters
+        ----------
+        ids, group
+            The rows looked for; ``group`` wherever the index has one.
+        hashes
+            ``hash_ids(ids)``, where it is known already.
+        """
+        if self._collides:
+            return self._join(ids, group)
+        out = np.full(len(ids), -1, dtype=np.int32)
+        if hashes is None:
+            hashes = hash_ids(ids)
+        step = 1 << 20
+        for start in range(0, len(ids), step):
+            part = slice(start, start + step)
+            h = mix(hashes[part], None if self.group is None or group is None else group[part])
+            near = np.flatnonzero(self._bits[(h >> self._shift).astype(np.int64)])
+            h = h[near]
+            at = np.searchsorted(self._sorted, h)
+            at[at == len(self._sorted)] = 0
+            hit = self._sorted[at] == h
+            out[start + near[hit]] = self._order[at[hit]]
+        rows = np.flatnonzero(out >= 0)
+        same = (ids.gather(rows) == self.ids.gather(out[rows])).to_numpy()
+        if self.group is not None and group is not None:
+            same &= group[rows] == self.group[out[rows]]
+        out[rows[~same]] = -1
+        return out
+
+    def _join(self, ids: pl.Series, group: NDArray[np.integer] | None) -> NDArray[np.int32]:
+        on = ["id"]
+        entries = pl.DataFrame({"id": self.ids, "entry": np.arange(len(self.ids), dtype=np.int32)})
+        rows = pl.DataFrame({"id": ids})
+        if self.group is not None and group is not None:
+            on.append("group")
+            entries = entries.with_columns(group=pl.Series(np.asarray(self.group, dtype=np.int64)))
+            rows = rows.with_columns(group=pl.Series(np.asarray(group, dtype=np.int64)))
+        found = rows.join(entries, on=on, how="left", maintain_order="left")["entry"]
+        return found.fill_null(-1).to_numpy().astype(np.int32)
+
+
+def first_repeat(ids: pl.Series, group: NDArray[np.integer], offsets: NDArray[np.int64], hashes: Hashes) -> tuple[int, int] | None:
+    """The first two rows of one group that have the same id, or None.
+
+    Rows of a group are contiguous, from ``offsets[g]`` to ``offsets[g + 1]``. Works through whole groups of about a million rows at a time.
+    """
+    start, groups = 0, len(offsets) - 1
+    while start < groups:
+        end = int(np.searchsorted(offsets, offsets[start] + (1 << 20), side="right")) - 1
+        end = min(max(end, start + 1), groups)
+        rows = slice(int(offsets[start]), int(offsets[end]))
+        pair = _repeat_within(ids, group, rows, mix(hashes[rows], group[rows]), np.diff(offsets[start : end + 1]))
+        if pair is not None:
+            return pair
+        start = end
+    return None
+
+
+def _repeat_within(
+    ids: pl.Series, group: NDArray[np.integer], rows: slice, mixed: Hashes, lengths: NDArray[np.int64]
+) -> tuple[int, int] | None:
+    even = len(lengths) > 1 and bool((lengths == lengths[0]).all())
+    ordered = np.sort(mixed.reshape(len(lengths), -1), axis=1).ravel() if even else np.sort(mixed)
+    same = ordered[1:] == ordered[:-1]
+    if not same.any():
+        return None
+    suspects = np.flatnonzero(np.isin(mixed, ordered[1:][same])) + rows.start
+    frame = pl.DataFrame({"row": suspects, "group": group[suspects], "id": ids.gather(suspects)})
+    twice = frame.group_by("group", "id", maintain_order=True).agg(pl.col("row")).filter(pl.col("row").list.len() > 1)
+    if twice.is_empty():
+        return None
+    pairs = [tuple(r[:2]) for r in twice["row"].to_list()]
+    return min(pairs, key=lambda p: p[1])

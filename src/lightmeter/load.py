@@ -1,0 +1,294 @@
+"""Loading: files, frames and dictionaries to a :class:`~lightmeter.collection.Collection`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from lightmeter.collection import Attribute, Collection, Judgments, Run, vocabulary_of
+from lightmeter.errors import InputError, LightmeterError, suggest
+from lightmeter.io.tables import AttributeTable, JudgmentTable, RunTable, Source
+
+Columns = Mapping[str, str]
+
+
+def load(
+    run: Any,
+    qrels: Any = None,
+    groups: Any = None,
+    targets: Any = None,
+    *,
+    intents: Any = None,
+    intent_probabilities: Any = None,
+    sequence: Any = None,
+    segment: str | None = None,
+    queries: Any = None,
+    columns: Columns | None = None,
+    ordinal: Mapping[str, Sequence[str]] | None = None,
+    bins: Mapping[str, Sequence[float]] | None = None,
+    bias: Sequence[str] = (),
+    attributes: Sequence[str] | None = None,
+) -> Collection:
+    """Read everything that is evaluated together.
+
+    Parameters
+    ----------
+    run
+        A run: a path (TREC, CSV, TSV, Parquet, JSONL; a folder or pattern is one run), a frame, ``{query: [doc, ..]}`` or
+        ``{query: {doc: score}}``; or several, as a list of paths or ``{name: run}``. Paths may be named: ``NAME=PATH``.
+    qrels
+        Judgments: TREC, three columns, a table, a frame or ``{query: {doc: grade}}``. Without them a ``grade`` column of the run's own table serves.
+    groups
+        Memberships: a path, ``NAME=PATH[:kind]``, a frame, ``{attribute: {doc: value}}``, or a list of these. Columns of the run's own table
+        are attributes too, without being named here.
+    targets
+        Target distributions: a path, ``NAME=FILE.golddistr``, a frame, ``{attribute: {value: share}}``, or a list.
+    intents, intent_probabilities
+        Judgments by intent in TREC diversity form, and the probabilities of the intents.
+    sequence
+        A query sequence (``sequence.number,qid``): a query weighs as often as it occurs, others are left out.
+    segment
+        A column that labels queries; means are given by label too. It is looked for in the run's tables and in ``queries``.
+    queries
+        A table with a ``query`` column and others by query, such as the segment.
+    columns
+        Our names to the tables' own: ``{"query": "qid", "doc": "item", "score": "p"}``.
+    ordinal
+        Order of an attribute's values from low to high.
+    bins
+        Lower ends of the bins of a number column.
+    bias
+        Columns of bias scores in [-1, 1].
+    attributes
+        Which attributes to read of the groups; all by default.
+
+    Returns
+    -------
+    Collection
+
+    Raises
+    ------
+    InputError
+        Where something cannot be used, with the file and line (or row and column).
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> c = lm.load(run={"q1": ["d1", "d2"]}, qrels={"q1": {"d2": 1}}, groups={"gender": {"d1": "f", "d2": "m"}})
+    >>> c.queries, list(c.runs), list(c.attributes)
+    (['q1'], ['run'], ['gender'])
+    """
+    tables = _runs(run, columns)
+    judgments = _judgments(tables, qrels, columns)
+    vocabulary = vocabulary_of(tables, judgments)
+    if judgments is not None:
+        _refuse_strangers(tables, judgments)
+    read = _groups(groups, tables, columns, ordinal, bins, bias, attributes)
+    given = _targets(targets, columns)
+    made = {t.name: Attribute.build(t, vocabulary) for t in read}
+    lookup = {q: i for i, q in enumerate(vocabulary)}
+    runs = {t.name: Run(t, lookup) for t in tables}
+    topics = _intents(intents, intent_probabilities, columns)
+    weight, sequence_source = _weights(sequence, vocabulary)
+    inputs = [*(t.source for t in tables), *(t.source for t in read), *sequence_source]
+    inputs += [t.source for t in (judgments, given, topics) if t is not None]
+    segments = _segments(segment, queries, tables, lookup, columns)
+    return Collection(
+        queries=vocabulary,
+        runs=runs,
+        judgments=None if judgments is None else Judgments(judgments, vocabulary),
+        attributes=made,
+        targets=None if given is None else given.frame,
+        intents=topics,
+        segments=segments,
+        query_weight=weight,
+        inputs=tuple(dict.fromkeys(inputs)),
+        ignored=_ignored(tables, judgments, read),
+        notes=_notes(tables, judgments, read),
+        columns_of_runs=tuple(t for t in tables if t.extra is not None),
+        declared={"ordinal": dict(ordinal or {}), "bins": dict(bins or {}), "bias": tuple(bias)},
+    )
+
+
+def _runs(run: Any, columns: Columns | None) -> list[RunTable]:
+    from lightmeter.io.runs import read_runs
+
+    given = run if isinstance(run, list | tuple) else [run]
+    if not given:
+        raise LightmeterError("no run is given. Name at least one.")
+    tables = [t for one in given for t in read_runs(one, columns=columns)]
+    if len(given) == 1 and not isinstance(run, str | Mapping) and tables[0].name in ("frame", "dictionary"):
+        tables[0] = replace(tables[0], name="run")
+    if isinstance(run, Mapping) and [t.name for t in tables] == ["dictionary"]:
+        tables = [replace(tables[0], name="run")]
+    names = [t.name for t in tables]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise LightmeterError(f"{names.count(twice[0])} runs are named {twice[0]!r}. Accepted: a name each. Write NAME=PATH to tell them apart.")
+    return tables
+
+
+def _judgments(tables: list[RunTable], qrels: Any, columns: Columns | None) -> JudgmentTable | None:
+    if qrels is not None:
+        from lightmeter.io.judgments import read_judgments
+
+        return read_judgments(qrels, columns=columns)
+    name = (columns or {}).get("grade", "grade")
+    having = [t for t in tables if t.extra is not None and name in t.extra.columns]
+    if not having:
+        return None
+    from lightmeter.io.from_columns import judgments_from_columns
+
+    made = [judgments_from_columns(t, name) for t in having]
+    frame = pl.concat([j.frame for j in made]).unique(maintain_order=True)
+    several = frame.filter(pl.struct("query", "doc").is_duplicated())
+    if len(several):
+        query, doc = several.select("query", "doc").row(0)
+        raise InputError(
+            f"document {doc!r} of query {query!r} has different grades in the runs' tables", column=name, accepted="one grade a query and document"
+        )
+    return replace(made[0], frame=frame, notes=(f"judgments read from column {name!r} of the run",))
+
+
+def _refuse_strangers(tables: list[RunTable], judgments: JudgmentTable) -> None:
+    judged = set(judgments.frame["query"].unique())
+    for table in tables:
+        if judged.isdisjoint(table.queries):
+            raise InputError(
+                f"the run and the judgments have no query in common; the run's first is {table.queries[0]!r}, the judgments' first {judgments.frame['query'][0]!r}",
+                where=table.source.name, accepted="the same query ids in both", hint=f"Compare {table.source.name} with {judgments.source.name}",
+            )
+
+
+def _groups(
+    groups: Any, tables: list[RunTable], columns: Columns | None, ordinal: Any, bins: Any, bias: Sequence[str], attributes: Sequence[str] | None
+) -> list[AttributeTable]:
+    from lightmeter.io.groups import read_groups
+
+    extra = {c for t in tables if t.extra is not None for c in t.extra.columns}
+    declared = [*(ordinal or {}), *(bins or {}), *bias]
+    if groups is None:
+        for name in declared:
+            if name not in extra:
+                raise LightmeterError(f"{name!r} is declared (ordinal, bins or bias), but there is no such attribute.{suggest(name, extra)} Give its groups with --groups FILE.")
+        return []
+    given = list(groups) if isinstance(groups, list | tuple) else [groups]
+    given = [_wide(g) if isinstance(g, Mapping) else g for g in given]
+    # what is declared for columns of the run itself is not the groups' business
+    own = [n for n in declared if n in extra]
+    if own:
+        names = {t.name for t in read_groups(given, columns=columns, only=None)}
+        own = [n for n in own if n not in names]
+
+    def rest(options: Any) -> Any:
+        return {k: v for k, v in (options or {}).items() if k not in own}
+
+    only = None if attributes is None else [a for a in attributes if a not in extra]
+    if only == []:
+        return []
+    return read_groups(given, columns=columns, bins=rest(bins), ordinal=rest(ordinal), bias=[b for b in bias if b not in own], only=only)
+
+
+def _wide(groups: Mapping[str, Any]) -> pl.DataFrame:
+    """``{attribute: {doc: value or values}}`` as a wide table."""
+    if not groups or not all(isinstance(m, Mapping) for m in groups.values()):
+        raise LightmeterError("groups given as a dictionary: accepted is {attribute: {doc: value}}, with a list of values where there are several.")
+    frame: pl.DataFrame | None = None
+    for name, members in groups.items():
+        values = ["|".join(map(str, v)) if isinstance(v, list | tuple | set) else None if v is None else str(v) for v in members.values()]
+        one = pl.DataFrame({"doc": [str(d) for d in members], name: values}, schema={"doc": pl.String, name: pl.String})
+        frame = one if frame is None else frame.join(one, on="doc", how="full", coalesce=True, maintain_order="left_right")
+    return frame if frame is not None else pl.DataFrame()
+
+
+def _targets(targets: Any, columns: Columns | None) -> Any:
+    if targets is None or isinstance(targets, list | tuple) and not targets:
+        return None
+    from lightmeter.io.targets import read_targets
+
+    return read_targets(targets, columns=columns)
+
+
+def _intents(intents: Any, probabilities: Any, columns: Columns | None) -> Any:
+    if intents is None:
+        if probabilities is not None:
+            raise LightmeterError("intent probabilities are given without intents. Give the intents with --intents FILE.")
+        return None
+    from lightmeter.io.intents import read_intents
+
+    return read_intents(intents, probabilities, columns=columns)
+
+
+def _weights(sequence: Any, vocabulary: list[str]) -> tuple[Any, list[Source]]:
+    if sequence is None:
+        return None, []
+    from lightmeter.io.sequences import read_sequence
+
+    frame = sequence if isinstance(sequence, pl.DataFrame) else read_sequence(sequence)
+    weights = dict(frame.select("query", "weight").iter_rows())
+    weight = np.array([float(weights.get(q, 0.0)) for q in vocabulary])
+    if not weight.any():
+        raise LightmeterError(f"{sequence}: the sequence and the runs have no query in common. Accepted: the same query ids in both.")
+    source = [] if isinstance(sequence, pl.DataFrame) else [Source(str(sequence), (str(sequence),))]
+    return weight, source
+
+
+def _segments(segment: str | None, queries: Any, tables: list[RunTable], lookup: dict[str, int], columns: Columns | None) -> list[str | None] | None:
+    if segment is None:
+        return None
+    frames = [
+        pl.DataFrame({"query": pl.Series(t.queries).gather(t.query), "label": t.extra[segment].cast(pl.String)})
+        for t in tables
+        if t.extra is not None and segment in t.extra.columns
+    ]
+    where, known = "the runs' tables", sorted({c for t in tables if t.extra is not None for c in t.extra.columns})
+    if queries is not None:
+        from lightmeter.io.tabular import Shape, read_table
+        import re
+
+        table = read_table(queries, Shape(("query", segment), (), re.compile("(?!)"), 0), columns=columns).frame
+        name = (columns or {}).get("query", "query")
+        if name not in table.columns or segment not in table.columns:
+            raise InputError(f"no column {segment!r} and {name!r} together", where=str(queries), accepted=f"a table with {name} and {segment}; found {', '.join(table.columns)}")
+        frames.append(pl.DataFrame({"query": table[name].cast(pl.String), "label": table[segment].cast(pl.String)}))
+    if not frames:
+        raise LightmeterError(
+            f"there is no column {segment!r} to segment by.{suggest(segment, known)} It is looked for in {where} ({', '.join(known) or 'no columns beside query, doc and score'}) and in the table given with --queries."
+        )
+    labels = pl.concat(frames).drop_nulls().unique(maintain_order=True)
+    several = labels.filter(pl.col("query").is_duplicated())
+    if len(several):
+        query = several["query"][0]
+        both = several.filter(pl.col("query") == query)["label"].to_list()
+        raise LightmeterError(f"query {query!r} has the segments {both[0]!r} and {both[1]!r}. Accepted: one a query. --segment labels queries; to compare documents use --groups.")
+    out: list[str | None] = [None] * len(lookup)
+    for query, label in labels.iter_rows():
+        if query in lookup:
+            out[lookup[query]] = label
+    return out
+
+
+def _ignored(tables: list[RunTable], judgments: JudgmentTable | None, groups: list[AttributeTable]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for table in [*tables, *([judgments] if judgments else []), *groups]:
+        for what, count in table.ignored.items():
+            if count:
+                key = f"{table.source.name}: {what}"
+                out[key] = max(out.get(key, 0), count)
+    if judgments is not None:
+        judged = set(judgments.frame["query"].unique())
+        for table in tables:
+            strange = np.array([q not in judged for q in table.queries])
+            if strange.any():
+                out[f"{table.name}: queries without judgments"] = int(strange.sum())
+                out[f"{table.name}: rows of queries without judgments"] = int(strange[table.query].sum())
+    return out
+
+
+def _notes(tables: list[RunTable], judgments: JudgmentTable | None, groups: list[AttributeTable]) -> tuple[str, ...]:
+    noted = [f"{t.source.name}: {n}" for t in [*tables, *([judgments] if judgments else []), *groups] for n in t.notes]
+    return tuple(dict.fromkeys(noted))

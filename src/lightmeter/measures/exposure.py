@@ -1,0 +1,272 @@
+"""Expected exposure: how a policy shares out attention, against a target (Diaz et al. 2020).
+
+A policy is one ranking, or several sampled ones. With exposure eps_d and target eps*_d of every document d:
+
+* ``EED = sum eps_d^2`` (disparity), ``EER = sum eps_d eps*_d`` (relevance),
+* ``EEL = sum (eps_d - eps*_d)^2 = EED - 2 EER + ||eps*||^2`` (loss).
+
+With ``by`` the sums run over groups instead: ``xi_a = sum_d G[d,a] eps_d`` over relevant (or all) documents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.errors import TermError
+from lightmeter.exposure.estimates import Mixture, mixture
+from lightmeter.exposure.flat import Flat, flat_exposure
+from lightmeter.exposure.targets import group_targets, spread_unknown, target_exposure
+from lightmeter.measures.base import Measure
+from lightmeter.measures.relevance import RBP
+from lightmeter.params import Choice, Maybe, TermOf, Text
+from lightmeter.rankings import Ranked
+from lightmeter.targets import Ideal, Target
+from lightmeter.terms import param
+from lightmeter.users import User
+from lightmeter.values import Values
+
+if TYPE_CHECKING:
+    from lightmeter.context import Context
+
+Array = NDArray[np.float64]
+_DOCS = Choice(("relevant", "all"))
+_ESTIMATOR = Choice(("unbiased", "plugin"))
+
+
+@dataclass(frozen=True)
+class Sums:
+    """EED and EER of every query of a run, with the squared norm of the target."""
+
+    eed: Values
+    eer: Values
+    eel: Values
+
+
+class ExposureMeasure(Measure, abstract=True):
+    """Base of the expected-exposure measures; they are computed on whole policies, not on single rankings."""
+
+    needs = frozenset({"judgments"})
+    better = "lower"
+    bounds = (0.0, math.inf)
+    invariant_to = frozenset({"query_order", "scores", "below_cutoff"})
+
+    def of_run(self, context: Context, ranked: Ranked) -> Values:
+        """One value for each query of the collection; meaningless for those the run does not answer."""
+        raise NotImplementedError
+
+
+class _Expected(ExposureMeasure, abstract=True):
+    user: User = param(RBP(p=0.5), TermOf("user"), doc="user model", always=True)
+    target: Target = param(Ideal(), TermOf("target"), doc="target exposure")
+    by: str | None = param(None, Maybe(Text("an attribute's name in quotes")), doc="attribute; None: individual documents")
+    docs: Literal["relevant", "all"] = param("relevant", _DOCS, doc="documents whose exposure groups are given (with by)")
+    estimator: Literal["unbiased", "plugin"] = param(
+        "unbiased", _ESTIMATOR, doc="for sampled rankings: corrected for the sample's size, or the mean exposure plugged in"
+    )
+
+    def check(self) -> None:
+        super().check()
+        if not self.target.of_exposure:
+            raise TermError(f"{self}: {self.target} is a target for groups. Accepted: Ideal, Equal, Proportional or Given(file='..').")
+
+    def sums(self, context: Context, ranked: Ranked) -> Sums:
+        """All three sums, shared by the three measures."""
+        key = ("sums", ranked.run.name, self.user, self.target, self.by, self.docs, self.estimator, self.cutoff)
+        return context.once(key, lambda: self._sums(context, ranked))
+
+    def _sums(self, context: Context, ranked: Ranked) -> Sums:
+        flat = flat_exposure(context, ranked, self.user, self.cutoff)
+        goal = target_exposure(context, self.target, self.user, self.cutoff)
+        queries = len(context.collection.queries)
+        mix = mixture(context, ranked)
+        query = ranked.run.query[flat.ranking].astype(np.int64)
+        plain = self.estimator == "plugin"
+        if self.by is None:
+            target = np.where(flat.judgment >= 0, np.append(goal.judged, 0.0)[flat.judgment], goal.other[query])
+            eed, eer, eel = mix.squares(flat.ranking, flat.item, flat.items, flat.view, target, goal.square, queries, plain)
+        else:
+            context.collection.attribute(self.by)
+            ranking, item, exposure, size = self._by_group(context, ranked, flat)
+            q, value, xi = group_targets(context, context.collection.attribute(self.by), goal, self.docs == "relevant")
+            size = max(size, int(value.max(initial=0)) + 1)
+            keys, at = np.unique(np.concatenate([item[0] * size + item[1], q * size + value]), return_inverse=True)
+            mine, theirs = at[: len(exposure)], at[len(exposure) :]
+            total = np.bincount(theirs, xi, minlength=len(keys))
+            square = np.bincount(keys // size, total**2, minlength=queries)
+            # one entry a (ranking, group)
+            pair, back = np.unique(ranking * np.int64(len(keys)) + mine, return_inverse=True)
+            exposure = np.bincount(back, exposure, minlength=len(pair))
+            ranking, mine = np.divmod(pair, np.int64(max(len(keys), 1)))
+            eed, eer, eel = mix.squares(ranking, mine, len(keys), exposure, total[mine], square, queries, plain)
+        for values in (eed, eer, eel):
+            for reason in sorted({r for r in goal.reason if r is not None}):
+                values.because(np.equal(goal.reason, reason), reason)
+        return Sums(eed, eer, eel)
+
+    def _by_group(self, context: Context, ranked: Ranked, flat: Flat) -> tuple[Any, Any, Array, int]:
+        """(ranking, (query, value), exposure) of every membership of every seen document."""
+        attribute = context.collection.attribute(str(self.by))
+        judgments = context.collection.judgments
+        keep = np.ones(len(flat.row), dtype=bool)
+        if self.docs == "relevant" and judgments is not None:
+            keep = np.append(judgments.gain, 0.0)[flat.judgment] > 0
+        row = flat.row[keep]
+        entry = ranked.member_row(str(self.by))[row]
+        ranking, value, exposure = spread_unknown(
+            context, attribute, entry, flat.ranking[keep], flat.view[keep], ranked.run.doc.gather(row)
+        )
+        query = ranked.run.query[ranking].astype(np.int64)
+        return ranking, (query, value), exposure, int(value.max(initial=0)) + 1
+
+    def _most(self) -> float:
+        """Sum of squared views of an endless list, infinite where it does not converge."""
+        return endless_squares(self.user, self.cutoff) if self.by is None else endless_views(self.user, self.cutoff) ** 2
+
+
+def endless_squares(user: User, cutoff: int | None) -> float:
+    """``sum_k V_k^2`` down a list of non-relevant documents that never ends."""
+    return _endless(user, cutoff, 2)
+
+
+def endless_views(user: User, cutoff: int | None) -> float:
+    """``sum_k V_k`` down a list of non-relevant documents that never ends."""
+    return _endless(user, cutoff, 1)
+
+
+def _endless(user: User, cutoff: int | None, power: int) -> float:
+    if cutoff is not None:
+        return float((user.view(np.zeros(cutoff)) ** power).sum())
+    weights = getattr(user, "weights", None) or ([1.0] * getattr(user, "k", 0))
+    if weights:
+        return float(sum(w**power for w in weights))
+    if type(user).__name__ == "Inverse":
+        return math.pi**2 / 6 if power == 2 else math.inf
+    go_on = float(getattr(user, "p", 1.0))
+    return 1.0 / (1.0 - go_on**power) if go_on < 1.0 else math.inf
+
+
+class EED(_Expected):
+    """Expected exposure disparity: ``sum_d E[view_d]^2``; with ``by``, ``sum_a xi_a^2`` over groups.
+
+    At least 0, lower is better: attention is spread. From sampled rankings it is estimated without bias (``T / D`` with a delete-one standard error), or by
+    ``estimator='plugin'`` as the paper does, which is too high. Undefined (``no_relevant``) where the query has no relevant document, as EER and EEL are.
+    Source: Diaz et al. 2020; agrees with the authors' evaluator.
+
+    Examples
+    --------
+    >>> from lightmeter import EED, RBP, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1}})
+    >>> evaluate(c, [EED(user=RBP(p=0.5))]).mean()["value"].to_list()
+    [1.25]
+    """
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return 0.0, self._most()
+
+    def of_run(self, context: Context, ranked: Ranked) -> Values:
+        return self.sums(context, ranked).eed
+
+
+class EER(_Expected):
+    """Expected exposure relevance: ``sum_d E[view_d] eps*_d`` (without a factor 2); with ``by``, ``sum_a xi_a xi*_a``.
+
+    At least 0, higher is better: attention goes where the target wants it. Source: Diaz et al. 2020; agrees with the authors' evaluator.
+
+    Examples
+    --------
+    >>> from lightmeter import EER, RBP, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1, "b": 1}})
+    >>> evaluate(c, [EER(user=RBP(p=0.5))]).mean()["value"].to_list()
+    [1.125]
+    """
+
+    better = "higher"
+    linear = True
+
+    def of_run(self, context: Context, ranked: Ranked) -> Values:
+        return self.sums(context, ranked).eer
+
+
+class EEL(_Expected):
+    """Expected exposure loss: ``sum_d (E[view_d] - eps*_d)^2 = EED - 2 EER + ||eps*||^2`` over ranked and target documents.
+
+    At least 0 (an unbiased estimate from samples may be negative, and is not clipped), lower is better. Source: Diaz et al. 2020; agrees with the authors' evaluator.
+
+    Examples
+    --------
+    >>> from lightmeter import EEL, RBP, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1, "b": 1}})
+    >>> evaluate(c, [EEL(user=RBP(p=0.5))]).mean()["value"].to_list()
+    [0.125]
+    """
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return (0.0 if self.estimator == "plugin" else -math.inf), math.inf
+
+    def of_run(self, context: Context, ranked: Ranked) -> Values:
+        return self.sums(context, ranked).eel
+
+    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+        """The bound of the loss, ``sum_k V_k^2 + ||eps*||^2``, where it is finite."""
+        values = super().unanswered(context, query)
+        goal = target_exposure(context, self.target, self.user, self.cutoff)
+        if self.by is None and math.isfinite(self._most()):
+            values.value = self._most() + goal.square[query]
+        return values
+
+
+class EESpread(ExposureMeasure):
+    """Who bears the loss: inequality of exposure *within* each grade, averaged over the grades by their size.
+
+    ``part='entropy'``: generalised entropy with alpha = 2, ``mean((e/m)^2 - 1)/2``, m the mean exposure of the grade; ``part='range'``: highest minus lowest exposure.
+    The documents are the judged relevant ones, those not ranked having exposure 0. At least 0, lower is better; a grade nobody sees is
+    equal. From samples it is computed on the mean exposure (plug-in). Undefined (``no_relevant``) without relevant documents. Source: the question of
+    Diaz et al. 2020, section 4.2; Speicher et al. 2018 for the entropy.
+
+    Examples
+    --------
+    >>> from lightmeter import EESpread, RBP, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1, "b": 1}})
+    >>> evaluate(c, [EESpread(user=RBP(p=0.5), part="range")]).mean()["value"].to_list()
+    [0.5]
+    """
+
+    user: User = param(RBP(p=0.5), TermOf("user"), doc="user model", always=True)
+    part: Literal["entropy", "range"] = param("entropy", Choice(("entropy", "range")), doc="which spread", always=True)
+
+    def of_run(self, context: Context, ranked: Ranked) -> Values:
+        judgments = context.collection.judgments
+        if judgments is None:
+            raise TermError("EESpread needs judgments.")
+        flat = flat_exposure(context, ranked, self.user, self.cutoff)
+        mix: Mixture = mixture(context, ranked)
+        judged = flat.judgment >= 0
+        exposure = np.bincount(
+            flat.judgment[judged], flat.view[judged] * mix.share[flat.ranking[judged]], minlength=len(judgments.gain)
+        )
+        rows = np.flatnonzero(judgments.gain > 0)
+        keys, level = np.unique(np.stack([judgments.query[rows], judgments.gain[rows]]), axis=1, return_inverse=True)
+        level = level.ravel()
+        count = np.bincount(level, minlength=keys.shape[1])
+        e = exposure[rows]
+        if self.part == "entropy":
+            mean = np.bincount(level, e, minlength=len(count)) / np.maximum(count, 1)
+            ratio = np.divide(e, mean[level], out=np.ones(len(e)), where=mean[level] > 0)
+            spread = np.bincount(level, ratio**2 - 1.0, minlength=len(count)) / (2.0 * np.maximum(count, 1))
+        else:
+            high, low = np.full(len(count), -np.inf), np.full(len(count), np.inf)
+            np.maximum.at(high, level, e)
+            np.minimum.at(low, level, e)
+            spread = high - low
+        queries = len(context.collection.queries)
+        owner = keys[0].astype(np.int64)
+        size = np.bincount(owner, count, minlength=queries)
+        value = np.bincount(owner, spread * count, minlength=queries) / np.maximum(size, 1)
+        return Values(value).because(size == 0, "no_relevant")

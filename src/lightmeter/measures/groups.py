@@ -1,0 +1,319 @@
+"""Group fairness: how the distribution over groups in a ranking compares with a target (Sakai et al. 2023; seed of GFR)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.block import Block
+from lightmeter.distributions import Distribution, distribution
+from lightmeter.divergences import JSD, Divergence
+from lightmeter.errors import LightmeterError, TermError
+from lightmeter.measures.base import Measure
+from lightmeter.measures.relevance import DCG, ERR
+from lightmeter.params import Choice, Either, ListOf, Maybe, Number, TermOf, Text
+from lightmeter.targets import SHORTHANDS, Target
+from lightmeter.terms import param
+from lightmeter.users import User
+from lightmeter.values import Values
+
+if TYPE_CHECKING:
+    from lightmeter.context import Context
+
+Array = NDArray[np.float64]
+_BY = Text("an attribute's name in quotes")
+_BY_DOC = "attribute whose groups are looked at"
+_TARGET = Maybe(Either((Choice(tuple(SHORTHANDS)), TermOf("target"))))
+_TARGET_DOC = "target distribution; by default the given one where there is one, else uniform"
+_DIV_DOC = "divergence of the achieved distribution from the target"
+NOTHING_KNOWN = "no_known_member"
+
+
+class GroupMeasure(Measure, abstract=True):
+    """Base of measures that look at the groups of one attribute."""
+
+    needs = frozenset({"groups"})
+    by: str
+
+    def resolve(self, context: Context) -> Any:
+        measure = super().resolve(context)
+        div = getattr(measure, "div", None)
+        if div is not None:
+            _check_divergence(context, measure, div)
+        else:
+            context.collection.attribute(measure.by)
+        return measure
+
+
+def _check_divergence(context: Context, measure: Any, div: Divergence) -> None:
+    attribute = context.collection.attribute(measure.by)
+    if not div.ordinal:
+        return
+    values = ",".join(attribute.values[:8]) + (",.." if len(attribute.values) > 8 else "")
+    if not attribute.ordinal and len(attribute.values) > 2:
+        raise LightmeterError(
+            f"{measure}: {type(div).__name__} reads the order of values, and {attribute.name!r} is not declared ordinal. "
+            f"Declare it, from low to high: --ordinal {attribute.name}={values} (in Python: ordinal=); or use JSD."
+        )
+    if context.unknown == "distinct":
+        raise LightmeterError(
+            f"{measure}: {type(div).__name__} needs an order, which unknown='distinct' values have not. Accepted: uniform, drop or error."
+        )
+
+
+def _lowest(div: Divergence) -> float:
+    return 1.0 - div.most
+
+
+class GF(GroupMeasure):
+    """Group fairness: ``sum_k stop_k (1 - Div(D_k, target))``, D_k the mean membership of the first k documents, relevant or not.
+
+    Higher is better; in [0, 1] for JSD, NMD and TV. The stopping probability is ERR's where there are judgments, or RBP's. A multi-valued document
+    is split equally. Undefined (``no_known_member``) where no ranked document's membership is known or there is no target. With ``unknown='drop'`` a rank
+    above which nothing is known adds 0. Source: Sakai et al., ACM TOIS 2023; agrees with NTCIREVAL.
+
+    Examples
+    --------
+    >>> from lightmeter import GF, RBP, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"b": 1}}, groups={"gender": {"a": "f", "b": "m"}})
+    >>> evaluate(c, [GF(by="gender", user=RBP(p=0.5))]).mean()["value"].round(6).to_list()
+    [0.594361]
+    """
+
+    by: str = param(accepts=_BY, doc=_BY_DOC)
+    div: Divergence = param(JSD(), TermOf("divergence"), doc=_DIV_DOC)
+    user: User = param(ERR(), TermOf("user"), doc="user model that stops; ERR needs judgments, RBP does not")
+    target: Target | str | None = param(None, _TARGET, doc=_TARGET_DOC)
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return _lowest(self.div), 1.0
+
+    def value(self, block: Block) -> Values:
+        goal = distribution(block.context, self.target, self.by, block.ranked.run.name)
+        return _stopped_similarity(self, block, goal)
+
+
+def _stopped_similarity(measure: GF | DeltaGF, block: Block, goal: Distribution) -> Values:
+    """``sum_k stop_k (1 - Div(D_k, goal))``."""
+    stop = block.stop(measure.user, measure.cutoff)
+    alive = np.flatnonzero(stop.any(axis=0))
+    depth = int(alive[-1]) + 1 if len(alive) else 0
+    columns = block.membership(measure.by).columns(goal, block.query)
+    value = np.zeros(block.shape[0])
+    for part, p, some in columns.prefixes(depth):
+        similar = 1.0 - measure.div.value(p, columns.q[part, None, :])
+        value[part] = (stop[part, :depth] * np.where(some, similar, 0.0)).sum(axis=1)
+    return _explained(Values(value), block, measure.by, goal, measure.cutoff)
+
+
+def _explained(values: Values, block: Block, by: str, goal: Distribution | None, cutoff: int | None) -> Values:
+    known = block.membership(by).known
+    seen = known if cutoff is None else known[:, :cutoff]
+    values.because(~seen.any(axis=1), NOTHING_KNOWN)
+    if goal is not None:
+        values.because(~goal.defined(block.query), goal.reason)
+    return values
+
+
+class DeltaGF(GroupMeasure):
+    """Which way a ranking leans between two values: GF with target (1, 0) minus GF with target (0, 1), ``positive`` first.
+
+    In [-1, 1]; 0 is balanced, above 0 leans to ``positive``. Only for attributes of two values. Source: Sakai et al. 2023, section 4.1.
+
+    Examples
+    --------
+    >>> from lightmeter import RBP, DeltaGF, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, groups={"side": {"a": "pro", "b": "con"}})
+    >>> evaluate(c, [DeltaGF(by="side", positive="pro", user=RBP(p=0.5))@1]).mean()["value"].to_list()
+    [0.5]
+    """
+
+    better = "none"
+    by: str = param(accepts=_BY, doc=_BY_DOC)
+    positive: str = param(accepts=Text("one of the two values"), doc="the value that counts as positive")
+    div: Divergence = param(JSD(), TermOf("divergence"), doc=_DIV_DOC)
+    user: User = param(ERR(), TermOf("user"), doc="user model that stops; ERR needs judgments, RBP does not")
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return -self.div.most, self.div.most
+
+    def resolve(self, context: Context) -> Any:
+        values = context.collection.attribute(self.by).values
+        if len(values) != 2:
+            raise LightmeterError(f"{self}: {self.by!r} has {len(values)} values ({', '.join(values[:8])}). Accepted: attributes of exactly two.")
+        if self.positive not in values:
+            raise LightmeterError(f"{self}: {self.by!r} has no value {self.positive!r}. Accepted: {values[0]} or {values[1]}.")
+        return super().resolve(context)
+
+    def value(self, block: Block) -> Values:
+        values = block.context.collection.attribute(self.by).values
+        sides = [Distribution.one(np.array([float(v == wanted) for v in values])) for wanted in (self.positive, _other(values, self.positive))]
+        toward, away = (_stopped_similarity(self, block, side) for side in sides)
+        return Values(toward.value - away.value, toward.reason)
+
+
+def _other(values: tuple[str, ...], one: str) -> str:
+    return values[0] if values[1] == one else values[1]
+
+
+class DistrSim(GroupMeasure):
+    """Similarity at one rank: ``1 - Div(D_k, target)`` for the first k documents.
+
+    Higher is better. A ranking shorter than k is taken whole. Source: Sakai et al. 2023, Table 5.
+
+    Examples
+    --------
+    >>> from lightmeter import DistrSim, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, groups={"gender": {"a": "f", "b": "m"}})
+    >>> evaluate(c, [DistrSim(by="gender")@2]).mean()["value"].to_list()
+    [1.0]
+    """
+
+    needs_cutoff = True
+    by: str = param(accepts=_BY, doc=_BY_DOC)
+    div: Divergence = param(JSD(), TermOf("divergence"), doc=_DIV_DOC)
+    target: Target | str | None = param(None, _TARGET, doc=_TARGET_DOC)
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return _lowest(self.div), 1.0
+
+    def value(self, block: Block) -> Values:
+        goal = distribution(block.context, self.target, self.by, block.ranked.run.name)
+        p, q = _top_shares(block, self.by, goal, self.cutoff)
+        return _explained(Values(1.0 - self.div.value(p, q)), block, self.by, goal, self.cutoff)
+
+
+class MaxDeviation(GroupMeasure):
+    """Largest deviation of a share among the first k documents: ``max_a |D_k(a) - target(a)|``.
+
+    In [0, 1], lower is better. Source: Pitoura et al. 2017.
+
+    Examples
+    --------
+    >>> from lightmeter import MaxDeviation, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, groups={"gender": {"a": "f", "b": "m"}})
+    >>> evaluate(c, [MaxDeviation(by="gender")@1]).mean()["value"].to_list()
+    [0.5]
+    """
+
+    better = "lower"
+    bounds = (0.0, 1.0)
+    needs_cutoff = True
+    by: str = param(accepts=_BY, doc=_BY_DOC)
+    target: Target | str | None = param(None, _TARGET, doc=_TARGET_DOC)
+
+    def value(self, block: Block) -> Values:
+        goal = distribution(block.context, self.target, self.by, block.ranked.run.name)
+        p, q = _top_shares(block, self.by, goal, self.cutoff)
+        return _explained(Values(np.abs(p - q).max(axis=1, initial=0.0)), block, self.by, goal, self.cutoff)
+
+
+def _top_shares(block: Block, by: str, goal: Distribution | None, cutoff: int | None) -> tuple[Array, Array]:
+    top = block.valid.astype(np.float64)
+    if cutoff is not None:
+        top[:, cutoff:] = 0.0
+    columns = block.membership(by).columns(goal, block.query)
+    return columns.shares(top)[0], columns.q
+
+
+class AWRF(GroupMeasure):
+    """Attention-weighted rank fairness: ``1 - Div(sum_k view_k G_k / sum_k view_k, target)``.
+
+    Higher is better; in [0, 1] for JSD in base 2. Nats (``JSD(base='e')``) are TREC Fair Ranking's form, whose lowest value is 1 - ln 2.
+    Source: Sapiezynski et al. 2019; TREC Fair Ranking 2021.
+
+    Examples
+    --------
+    >>> from lightmeter import AWRF, DCG, JSD, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, groups={"gender": {"a": "f", "b": "m"}})
+    >>> evaluate(c, [AWRF(by="gender", user=DCG(clip=True))]).mean()["value"].to_list()
+    [1.0]
+    """
+
+    linear = False
+    by: str = param(accepts=_BY, doc=_BY_DOC)
+    div: Divergence = param(JSD(), TermOf("divergence"), doc=_DIV_DOC, always=True)
+    user: User = param(DCG(), TermOf("user"), doc="user model whose view weighs the ranks", always=True)
+    target: Target | str | None = param(None, _TARGET, doc=_TARGET_DOC)
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return _lowest(self.div), 1.0
+
+    def value(self, block: Block) -> Values:
+        goal = distribution(block.context, self.target, self.by, block.ranked.run.name)
+        columns = block.membership(self.by).columns(goal, block.query)
+        p, some = columns.shares(block.view(self.user, self.cutoff))
+        values = Values(1.0 - self.div.value(p, columns.q)).because(~some, NOTHING_KNOWN)
+        return _explained(values, block, self.by, goal, self.cutoff)
+
+
+class GFR(Measure):
+    """Group fairness and relevance: the weighted mean of its components.
+
+    ``sum_i w_i M_i`` with weights that sum to 1 (equal by default). Without a relevance measure among them it is the intersectional GF of several attributes.
+    A component that is undefined for a query makes it undefined. The cutoff is given to the components that have none. Source: Sakai et al. 2023.
+
+    Examples
+    --------
+    >>> from lightmeter import ERR, GF, GFR, evaluate, load
+    >>> c = load(run={"q": ["a"]}, qrels={"q": {"a": 1}}, groups={"gender": {"a": "f"}})
+    >>> GFR(of=[ERR, GF(by="gender")], weights=[0.25, 0.75])@20
+    GFR(of=[ERR, GF(by='gender')], weights=[0.25, 0.75])@20
+    """
+
+    of: tuple[Measure, ...] = param(accepts=ListOf(TermOf("measure")), doc="the components")
+    weights: tuple[float, ...] | None = param(
+        None, Maybe(ListOf(Number(low=0, high=1))), doc="a weight each, summing to 1; equal by default"
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.weights is None:
+            return
+        if len(self.weights) != len(self.of):
+            raise TermError(f"GFR: {len(self.weights)} weights for {len(self.of)} components. Accepted: a weight each.")
+        if abs(math.fsum(self.weights) - 1.0) > 1e-9:
+            raise TermError(f"GFR: the weights sum to {math.fsum(self.weights):g}. Accepted: weights that sum to 1.")
+
+    @property
+    def better(self) -> str:  # type: ignore[override]
+        ways = {m.better for m in self.of}
+        return ways.pop() if len(ways) == 1 else "none"
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        shares = self.shares()
+        ends = [m.bounds for m in self.of]
+        low, high = (sum(w * e[i] for w, e in zip(shares, ends, strict=True) if w) for i in (0, 1))
+        return float(low), float(high)
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset().union(*(m.needs for m in self.of))
+
+    def shares(self) -> tuple[float, ...]:
+        """The weights, equal ones written out."""
+        return self.weights if self.weights is not None else (1.0 / len(self.of),) * len(self.of)
+
+    def components(self) -> list[Measure]:
+        """The components, with the cutoff passed on."""
+        return [m if m.cutoff is not None or self.cutoff is None else m @ self.cutoff for m in self.of]
+
+    def combine(self, parts: list[Values]) -> Values:
+        """The weighted mean of the components' values."""
+        shares = self.shares()
+        value = sum(w * v.value for w, v in zip(shares, parts, strict=True) if w)
+        variance = [w * w * v.se**2 for w, v in zip(shares, parts, strict=True) if w and v.se is not None]
+        values = Values(np.asarray(value, dtype=np.float64), se=np.sqrt(sum(variance)) if variance else None)
+        for weight, part in zip(shares, parts, strict=True):
+            for reason in sorted({r for r in part.reasons() if r is not None}):
+                if weight:
+                    values.because(np.equal(part.reasons(), reason), reason, None)
+        return values

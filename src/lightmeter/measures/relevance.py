@@ -1,0 +1,316 @@
+"""Relevance of a ranking: the standard measures, as trec_eval computes them, under the call's one tie rule.
+
+Unjudged documents are not relevant and negative grades count as 0. A query without relevant documents has the value 0 (so that
+means agree with published numbers) and the reason ``no_relevant``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.block import Block
+from lightmeter.measures.base import Measure, no_relevant
+from lightmeter.params import Choice, Flag, Maybe, Number
+from lightmeter.terms import param
+from lightmeter.users import GRADE, DCGUser, ERRUser, RBPUser
+from lightmeter.values import Values
+
+Array = NDArray[np.float64]
+_REL = Number(low=0, integer=True)
+_REL_DOC = "lowest grade that counts as relevant"
+_JUDGED_ONLY = "leave unjudged documents out of the ranking first"
+_PROBABILITY = Number(low=0, high=1)
+_TRAITS = frozenset({"query_order", "scores", "below_cutoff", "nonrelevant_tail", "groups"})
+
+
+class RelevanceMeasure(Measure, abstract=True):
+    """Base of the relevance measures: between 0 and 1, higher is better."""
+
+    bounds = (0.0, 1.0)
+    needs = frozenset({"judgments"})
+    invariant_to = _TRAITS
+
+
+def _cut(array: NDArray[np.generic], cutoff: int | None) -> NDArray[np.generic]:
+    return array if cutoff is None else array[:, :cutoff]
+
+
+class P(RelevanceMeasure):
+    """Precision: the share of relevant documents among the first k, ``sum_{i<=k} [g_i >= rel] / k``; shorter rankings divide by k too.
+
+    In [0, 1], higher is better. Source: trec_eval.
+
+    Examples
+    --------
+    >>> from lightmeter import P, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1, "b": 0}})
+    >>> evaluate(c, [P@2]).mean()["value"].to_list()
+    [0.5]
+    """
+
+    needs_cutoff = True
+    rel: int = param(1, _REL, doc=_REL_DOC)
+    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+
+    def value(self, block: Block) -> Values:
+        hits = _cut(block.relevant(self.rel), self.cutoff).sum(axis=1)
+        return no_relevant(hits / float(self.cutoff or 1), block.count_relevant(self.rel))
+
+
+class R(RelevanceMeasure):
+    """Recall: the share of the query's relevant documents that stand among the first k, ``sum_{i<=k} [g_i >= rel] / R``.
+
+    In [0, 1], higher is better. Source: trec_eval.
+
+    Examples
+    --------
+    >>> from lightmeter import R, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1, "b": 0, "c": 1}})
+    >>> evaluate(c, [R@2]).mean()["value"].to_list()
+    [0.5]
+    """
+
+    rel: int = param(1, _REL, doc=_REL_DOC)
+    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+
+    def value(self, block: Block) -> Values:
+        count = block.count_relevant(self.rel)
+        hits = _cut(block.relevant(self.rel), self.cutoff).sum(axis=1)
+        return no_relevant(hits / np.maximum(count, 1), count)
+
+
+class AP(RelevanceMeasure):
+    """Average precision: ``sum_i [g_i >= rel] P@i / R`` over the first k ranks; R counts all relevant documents, ranked or not.
+
+    In [0, 1], higher is better. Source: trec_eval (map, map_cut).
+
+    Examples
+    --------
+    >>> from lightmeter import AP, evaluate, load
+    >>> c = load(run={"q": ["a", "b", "c"]}, qrels={"q": {"a": 1, "c": 1}})
+    >>> round(evaluate(c, [AP]).mean()["value"].item(), 6)
+    0.833333
+    """
+
+    rel: int = param(1, _REL, doc=_REL_DOC)
+    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+
+    def value(self, block: Block) -> Values:
+        count = block.count_relevant(self.rel)
+        hits = _cut(block.relevant(self.rel), self.cutoff)
+        precision = np.cumsum(hits, axis=1) / np.arange(1.0, hits.shape[1] + 1)
+        return no_relevant((precision * hits).sum(axis=1) / np.maximum(count, 1), count)
+
+
+class RR(RelevanceMeasure):
+    """Reciprocal rank of the first relevant document, ``1 / min{i : g_i >= rel}``; 0 where none is among the first k.
+
+    In [0, 1], higher is better. Source: trec_eval.
+
+    Examples
+    --------
+    >>> from lightmeter import RR, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"b": 1}})
+    >>> evaluate(c, [RR]).mean()["value"].to_list()
+    [0.5]
+    """
+
+    rel: int = param(1, _REL, doc=_REL_DOC)
+    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+
+    def value(self, block: Block) -> Values:
+        hits = _cut(block.relevant(self.rel), self.cutoff)
+        first = hits.argmax(axis=1) if hits.shape[1] else np.zeros(len(hits), dtype=np.int64)
+        return no_relevant(np.where(hits.any(axis=1), 1.0 / (first + 1.0), 0.0), block.count_relevant(self.rel))
+
+
+Gain = Literal["log2", "exp-log2"]
+_GAIN = Choice(("log2", "exp-log2"))
+_GAIN_DOC = "'log2': the gain is the grade; 'exp-log2': 2^grade - 1"
+
+
+def _dcg(gain: Array, form: Gain, discount: Array) -> Array:
+    if form == "exp-log2":
+        gain = np.exp2(gain) - 1.0
+    return np.asarray(gain @ discount[: gain.shape[1]])
+
+
+class DCG(RelevanceMeasure, DCGUser):
+    """Discounted cumulative gain: ``sum_{i<=k} gain_i / log2(i + 1)``.
+
+    At least 0, higher is better. As a user model: ``view_k = 1/log2(k+1)``; ``clip=True`` is ``1/log_base(max(k, base))``, the form of the TREC
+    Fair Ranking track. Source: Järvelin and Kekäläinen 2002; trec_eval's discount.
+
+    Examples
+    --------
+    >>> from lightmeter import DCG, evaluate, load
+    >>> c = load(run={"q": ["a", "b", "c"]}, qrels={"q": {"a": 2, "c": 2}})
+    >>> evaluate(c, [DCG]).mean()["value"].to_list()
+    [3.0]
+    """
+
+    kinds = ("measure", "user")
+    bounds = (0.0, np.inf)
+    linear = True
+    clip: bool = param(False, Flag(), doc="count ranks below the base as the base", always=True)
+    base: float = param(2.0, Number(above=1), doc="base of the logarithm of the clip form")
+    dcg: Gain = param("log2", _GAIN, doc=_GAIN_DOC)
+
+    def value(self, block: Block) -> Values:
+        gain = np.asarray(_cut(block.grade, self.cutoff), dtype=np.float64)
+        discount = self.view_at(np.arange(1.0, gain.shape[1] + 1))
+        return no_relevant(_dcg(gain, self.dcg, discount), block.count_relevant(1))
+
+
+class nDCG(RelevanceMeasure):  # noqa: N801 - the field's name
+    """Normalised DCG: ``DCG@k / ideal DCG@k``, the ideal over all judged documents, ranked or not.
+
+    In [0, 1], higher is better. ``dcg='log2'``: the gain is the grade (trec_eval's); ``'exp-log2'``: 2^grade - 1. Source: trec_eval (ndcg, ndcg_cut).
+
+    Examples
+    --------
+    >>> from lightmeter import evaluate, load, nDCG
+    >>> c = load(run={"q": ["a", "b", "c"]}, qrels={"q": {"a": 1, "c": 2}})
+    >>> round(evaluate(c, [nDCG@10]).mean()["value"].item(), 6)
+    0.760185
+    """
+
+    linear = True
+    dcg: Gain = param("log2", _GAIN, doc=_GAIN_DOC)
+    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+
+    def value(self, block: Block) -> Values:
+        gain = np.asarray(_cut(block.grade, self.cutoff), dtype=np.float64)
+        ideal = block.ideal(self.cutoff)
+        discount = 1.0 / np.log2(np.arange(2.0, max(gain.shape[1], ideal.shape[1]) + 2))
+        best = _dcg(ideal, self.dcg, discount)
+        value = _dcg(gain, self.dcg, discount) / np.where(best > 0, best, 1.0)
+        return no_relevant(value, (best > 0).astype(np.int64))
+
+
+class RBP(RelevanceMeasure, RBPUser):
+    """Rank-biased precision: ``(1-p) sum_{i<=k} gain_i p^(i-1)``.
+
+    In [0, 1], higher is better. The gain is [grade >= rel], or without ``rel`` grade / highest grade in the judgments. As a user model: goes on
+    with patience p, so ``view_k = p^(k-1)``. Source: Moffat and Zobel 2008.
+
+    Examples
+    --------
+    >>> from lightmeter import RBP, evaluate, load
+    >>> c = load(run={"q": ["a", "b", "c"]}, qrels={"q": {"a": 1, "c": 1}})
+    >>> evaluate(c, [RBP(p=0.5, rel=1)]).mean()["value"].to_list()
+    [0.625]
+    """
+
+    kinds = ("measure", "user")
+    linear = True
+    p: float = param(0.8, Number(low=0, below=1), doc="patience: probability of going on", always=True)
+    rel: int | None = param(None, Maybe(_REL), doc=_REL_DOC + "; without it the gain is the grade over the highest grade")
+
+    def value(self, block: Block) -> Values:
+        if self.rel is None:
+            highest = block.context.max_grade or 1.0
+            gain = block.grade / highest
+        else:
+            gain = block.relevant(self.rel).astype(np.float64)
+        gain = np.asarray(_cut(gain, self.cutoff))
+        discount = (1.0 - self.p) * self.view_at(np.arange(1.0, gain.shape[1] + 1))
+        return no_relevant(gain @ discount, block.count_relevant(1 if self.rel is None else self.rel))
+
+
+class ERR(RelevanceMeasure, ERRUser):
+    """Expected reciprocal rank: ``sum_{i<=k} stop_i / i`` with ``stop_i = R_i prod_{j<i} (1 - R_j)`` and ``R = (2^g - 1) / 2^max_grade``.
+
+    In [0, 1], higher is better. As a user model: stops at a document with probability R. ``max_grade``: by default the highest grade in the
+    judgments (other tools take 4 whatever the judgments: write ``ERR(max_grade=4)`` to agree with them). Source: Chapelle et al. 2009.
+
+    Examples
+    --------
+    >>> from lightmeter import ERR, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 0, "b": 1}})
+    >>> evaluate(c, [ERR@20]).mean()["value"].to_list()
+    [0.25]
+    """
+
+    kinds = ("measure", "user")
+    max_grade: float | None = param(None, GRADE, doc="highest grade of the scale; by default the highest in the judgments", always=True)
+
+    def value(self, block: Block) -> Values:
+        stop = block.stop(_user(self), self.cutoff)
+        rank = np.arange(1.0, stop.shape[1] + 1)
+        return no_relevant(stop @ (1.0 / rank), block.count_relevant(1))
+
+
+class iRBU(RelevanceMeasure):  # noqa: N801 - the field's name
+    """Intentwise rank-biased utility: ``sum_{i<=k} stop_i p^i`` with the stopping probability of ERR.
+
+    In [0, 1], higher is better. Source: Sakai and Zeng 2020; agrees with NTCIREVAL.
+
+    Examples
+    --------
+    >>> from lightmeter import evaluate, iRBU, load
+    >>> c = load(run={"q": ["a"]}, qrels={"q": {"a": 1}})
+    >>> evaluate(c, [iRBU(p=0.9)]).mean()["value"].to_list()
+    [0.45]
+    """
+
+    p: float = param(0.99, _PROBABILITY, doc="patience", always=True)
+    max_grade: float | None = param(None, GRADE, doc="highest grade of the scale; by default the highest in the judgments", always=True)
+
+    def value(self, block: Block) -> Values:
+        user = ERR(max_grade=self.max_grade).with_max_grade(block.context.max_grade)
+        stop = block.stop(user, self.cutoff)
+        return no_relevant(stop @ np.power(self.p, np.arange(1.0, stop.shape[1] + 1)), block.count_relevant(1))
+
+
+class gERR(RelevanceMeasure):  # noqa: N801 - the field's name
+    """Generalised expected reciprocal rank: ``sum_{i<=k} view_i R_i`` with the view of ``Cascade(p, u)`` and R = u for a relevant document.
+
+    In [0, 1], higher is better; proportional in expectation to EER. Source: Chapelle et al. 2009, section 7.2; Diaz et al. 2020.
+
+    Examples
+    --------
+    >>> from lightmeter import evaluate, gERR, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1, "b": 1}})
+    >>> evaluate(c, [gERR(p=0.5, u=0.5)]).mean()["value"].to_list()
+    [0.625]
+    """
+
+    linear = True
+    p: float = param(accepts=_PROBABILITY, doc="patience", always=True)
+    u: float = param(accepts=_PROBABILITY, doc="probability that a relevant document satisfies", always=True)
+
+    def value(self, block: Block) -> Values:
+        from lightmeter.users import Cascade
+
+        view = block.view(Cascade(p=self.p, u=self.u), self.cutoff)
+        return no_relevant((view * (block.grade > 0)).sum(axis=1) * self.u, block.count_relevant(1))
+
+
+class Judged(RelevanceMeasure):
+    """The share of the first k documents that are judged, of those ranked: ``sum_{i<=k} [judged_i] / min(k, n)``.
+
+    In [0, 1]; says how far the other numbers can be trusted. Source: ir_measures.
+
+    Examples
+    --------
+    >>> from lightmeter import Judged, evaluate, load
+    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1}})
+    >>> evaluate(c, [Judged@10]).mean()["value"].to_list()
+    [0.5]
+    """
+
+    invariant_to = frozenset({"query_order", "scores", "below_cutoff", "groups", "grades"})
+
+    def value(self, block: Block) -> Array:
+        judged = _cut(block.judged, self.cutoff)
+        length = block.length if self.cutoff is None else np.minimum(block.length, self.cutoff)
+        return judged.sum(axis=1) / np.maximum(length, 1)
+
+
+def _user(measure: ERR) -> ERR:
+    """The user model of a measure: without its cutoff, so that measures of different cutoffs share one view."""
+    return measure(cutoff=None)

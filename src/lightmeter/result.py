@@ -1,0 +1,195 @@
+"""Results: a long table of values with reasons; means are derived from it, a manifest says how it was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.errors import LightmeterError
+from lightmeter.values import Values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[np.float64]
+SCHEMA: dict[str, Any] = {
+    "run": pl.String, "query": pl.String, "segment": pl.String, "measure": pl.String, "attribute": pl.String, "group": pl.String,
+    "value": pl.Float64, "se": pl.Float64, "n": pl.Int64, "reason": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The values of one measure (and group) for one run: one a query."""
+
+    run: str
+    measure: Any
+    group: str | None
+    values: Values
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over queries: NaN are skipped, ``n`` were counted, ``reason`` is the commonest reason of those skipped."""
+
+    value: float
+    se: float | None
+    n: int
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """Values of measures for runs and queries.
+
+    Attributes
+    ----------
+    queries
+        The queries evaluated.
+    cells
+        Values by run, measure and group, each aligned with ``queries``.
+    answered
+        For each run which queries it answers.
+    segments
+        A label of each query, or None.
+    weight
+        Weight of each query in means, or None.
+    conventions
+        The rules in force, in words.
+    manifest
+        How the result was made: version, inputs, conventions, counts of what was ignored.
+    """
+
+    queries: list[str]
+    cells: list[Cell]
+    answered: dict[str, NDArray[np.bool_]]
+    segments: list[str | None] | None = None
+    weight: Array | None = None
+    conventions: dict[str, str] = field(default_factory=dict)
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs, in order."""
+        return list(dict.fromkeys(c.run for c in self.cells))
+
+    @property
+    def measures(self) -> list[Any]:
+        """The measures, in order."""
+        return list(dict.fromkeys(c.measure for c in self.cells))
+
+    def per_query(self) -> pl.DataFrame:
+        """One row a run, query, measure and group; columns as on the command line."""
+        frames = [self._queries_of(run) for run in self.runs]
+        return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
+
+    def mean(self) -> pl.DataFrame:
+        """Means over the queries, and over those of each segment where there are segments."""
+        rows = [row for run in self.runs for row in self._means_of(run)]
+        return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+    def frame(self, *, per_query: bool = False) -> pl.DataFrame:
+        """Means, with ``per_query`` each run's queries before them."""
+        if not per_query:
+            return self.mean()
+        parts = []
+        for run in self.runs:
+            parts += [self._queries_of(run), pl.DataFrame(list(self._means_of(run)), schema=SCHEMA, orient="row")]
+        return pl.concat(parts) if parts else pl.DataFrame(schema=SCHEMA)
+
+    def to_pandas(self, *, per_query: bool = True) -> pd.DataFrame:
+        """The table as a pandas frame.
+
+        Raises
+        ------
+        LightmeterError
+            Where pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise LightmeterError("to_pandas needs the package 'pandas', which is not installed. Type: pip install pandas") from None
+        return pd.DataFrame(self.frame(per_query=per_query).to_dict(as_series=False))
+
+    def values(self, measure: Any, run: str | None = None, group: str | None = None) -> Array:
+        """The values of one measure, one a query, NaN where undefined.
+
+        Parameters
+        ----------
+        measure
+            A measure of this result, or its notation.
+        run, group
+            Which run (may be left out where there is one) and group.
+        """
+        wanted = str(measure)
+        for cell in self.cells:
+            if str(cell.measure) == wanted and run in (None, cell.run) and group in (None, cell.group):
+                return cell.values.value
+        raise LightmeterError(f"the result has no measure {wanted!r} for run {run!r}. It has: {', '.join(map(str, self.measures))}.")
+
+    def mean_of(self, cell: Cell, where: NDArray[np.bool_] | None = None) -> Mean:
+        """The mean of a cell over its defined queries (those ``where``)."""
+        value = cell.values.value
+        inside = np.ones(len(value), dtype=bool) if where is None else where
+        good = inside & ~np.isnan(value)
+        weight = np.ones(len(value)) if self.weight is None else self.weight
+        skipped = Counter(r for r in cell.values.reasons()[inside & ~good] if r is not None)
+        reason = skipped.most_common(1)[0][0] if skipped else None
+        mass = float(weight[good].sum())
+        if not mass:
+            return Mean(float("nan"), None, 0, reason or "no_query")
+        se = None
+        if cell.values.se is not None:
+            known = cell.values.se[good]
+            if not np.isnan(known).any():
+                se = float(np.sqrt((weight[good] ** 2 * known**2).sum()) / mass)
+        return Mean(float((weight[good] * value[good]).sum() / mass), se, int(good.sum()), reason)
+
+    def __repr__(self) -> str:
+        shown = self.mean().select("run", "segment", "measure", "group", "value", "se", "n", "reason")
+        empty = [c for c in ("segment", "group", "se", "reason") if shown[c].null_count() == len(shown)]
+        with pl.Config(tbl_rows=60, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, fmt_str_lengths=80, tbl_width_chars=160):
+            return f"{shown.drop(empty)}\n" + "\n".join(f"{k}: {v}" for k, v in self.conventions.items())
+
+    def _queries_of(self, run: str) -> pl.DataFrame:
+        cells = [c for c in self.cells if c.run == run]
+        queries, width = len(self.queries), len(cells)
+        value = np.stack([c.values.value for c in cells], axis=1).ravel()
+        none = np.full(queries, np.nan)
+        se = np.stack([none if c.values.se is None else c.values.se for c in cells], axis=1).ravel()
+        reason: list[str | None] = np.stack([c.values.reasons() for c in cells], axis=1).ravel().tolist()
+
+        def by_cell(texts: list[str | None]) -> pl.Series:
+            return pl.Series(texts * queries, dtype=pl.String)
+
+        segments = self.segments or [None] * queries
+        return pl.DataFrame(
+            {
+                "run": pl.repeat(run, queries * width, dtype=pl.String, eager=True),
+                "query": pl.Series(self.queries, dtype=pl.String).gather(np.repeat(np.arange(queries), width)),
+                "segment": pl.Series(segments, dtype=pl.String).gather(np.repeat(np.arange(queries), width)),
+                "measure": by_cell([str(c.measure) for c in cells]),
+                "attribute": by_cell([c.measure.attribute for c in cells]),
+                "group": by_cell([c.group for c in cells]),
+                "value": pl.Series(value), "se": pl.Series(se).fill_nan(None),
+                "n": pl.repeat(None, queries * width, dtype=pl.Int64, eager=True),
+                "reason": pl.Series(reason, dtype=pl.String),
+            },
+            schema=SCHEMA,
+        )
+
+    def _means_of(self, run: str) -> list[tuple[Any, ...]]:
+        rows = []
+        named = [] if self.segments is None else sorted({s for s in self.segments if s is not None})
+        for segment in [None, *named]:
+            where = None if segment is None else np.array([s == segment for s in self.segments or []])
+            for cell in self.cells:
+                if cell.run == run:
+                    m = self.mean_of(cell, where)
+                    rows.append((run, None, segment, str(cell.measure), cell.measure.attribute, cell.group, m.value, m.se, m.n, m.reason))
+        return rows

@@ -1,0 +1,58 @@
+"""One number a query, with the reason where it is undefined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Values:
+    """Values with reasons.
+
+    Attributes
+    ----------
+    value
+        One number each; NaN where undefined.
+    reason
+        A short code or None each; None for the whole where nothing needs one. A value may carry a reason without being NaN.
+    se
+        Standard errors where the values are estimated.
+    """
+
+    value: Array
+    reason: NDArray[Any] | None = None
+    se: Array | None = None
+
+    def because(self, where: NDArray[np.bool_], reason: str, value: float | None = np.nan) -> Values:
+        """Mark some values with a reason, replacing them (by NaN; None keeps them). An earlier reason stays."""
+        where = np.asarray(where, dtype=bool)
+        if not where.any():
+            return self
+        if self.reason is None:
+            self.reason = np.full(self.value.shape, None, dtype=object)
+        fresh = where & np.equal(self.reason, None)
+        self.reason[fresh] = reason
+        if value is not None:
+            self.value = np.where(fresh, value, self.value)
+            if self.se is not None:
+                self.se = np.where(fresh, np.nan, self.se)
+        return self
+
+    def reasons(self) -> NDArray[Any]:
+        """The reasons, an array in any case."""
+        return np.full(self.value.shape, None, dtype=object) if self.reason is None else self.reason
+
+
+def as_values(result: Any) -> Values:
+    """What a measure returned, as Values; infinities become undefined."""
+    values = result if isinstance(result, Values) else Values(np.asarray(result, dtype=np.float64))
+    infinite = np.isinf(values.value)
+    if infinite.any():
+        values.because(infinite, "zero_target_share")
+    return values.because(np.isnan(values.value), "undefined")
