@@ -40,7 +40,7 @@ def read_delimited(path: str, delimiter: str) -> tuple[pl.DataFrame, Source, dic
     frame, blank = _read(path, delimiter, names)
     source = Source(path, (path,), lambda row: (path, _line_of(path, delimiter, row)))
     if not len(frame):
-        raise InputError("the table has a header but no rows", where=path, accepted="at least one row below the header")
+        raise InputError(f"the table has a header ({', '.join(kept[:8])}) but no rows", where=path, accepted="at least one row below the header")
     frame, padded = _strip(frame)
     ignored = {"blank lines": blank, "columns without a name": len(names) - len(kept), "blanks around cells": padded}
     return frame, source, add_counts(ignored)

@@ -41,7 +41,7 @@ def _convert(source: Any, name: str) -> pl.DataFrame:
         table = table.collect()
     if not isinstance(table, nw.DataFrame):
         raise InputError(
-            f"a {type(source).__name__} cannot be read",
+            f"the type {type(source).__name__} cannot be read",
             where=name,
             accepted="a path, a pandas, polars or Arrow frame, or a dictionary",
         )

@@ -114,9 +114,9 @@ def _read_one(
     if only is not None and name not in only:
         return []
     if kind == "gmemb":
-        return [read_gmemb(name, path)]
+        return [read_gmemb(name, path, options)]
     if kind == "gains":
-        return [read_gains(name, path)]
+        return [read_gains(name, path, options)]
     if kind == "annotations":
         return [read_annotations(name, path, options)]
     with_bias = Options(options.ordinal, options.bins, (*options.bias, name))

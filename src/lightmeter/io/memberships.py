@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
 from ..errors import InputError
 from .attributes import Options, build_attribute
-from .binning import sorted_values
+from .binning import order_values
 from .checks import drop_repeats, fault, first, numbers
 from .sources import add_counts, one_file
 from .tables import AttributeTable, Source
@@ -19,9 +21,11 @@ GAINS_FILE = "lines 'query intent doc gain'"
 ANNOTATIONS_FILE = "lines 'doc,value,value,..' without a header"
 
 
-def read_gmemb(name: str, path: str) -> AttributeTable:
+def read_gmemb(name: str, path: str, options: Options) -> AttributeTable:
     """NTCIREVAL soft membership: ``query doc p1 .. pc``; values are named 1 to c and ordinal; shares are used as given."""
     path = one_file(path)
+    _no_declaration(name, path, "--ordinal", options.ordinal, "values 1 to c are ordinal as they stand")
+    _no_declaration(name, path, "--bins", options.bins, "memberships are shares, not numbers to be binned")
     width = _width(path)
     fields = exact_fields(path, width, width, f"{GMEMB_FILE}; the first line has {width - 2}")
     source = fields.source
@@ -60,6 +64,11 @@ def read_gmemb(name: str, path: str) -> AttributeTable:
     )
 
 
+def _no_declaration(name: str, path: str, flag: str, declared: Mapping[str, object], why: str) -> None:
+    if name in declared:
+        raise InputError(f"{flag} was given for {name!r}", where=path, accepted=why, hint=f"Leave out {flag} {name}=..")
+
+
 def _joined(shares: list[pl.Series]) -> pl.Series:
     return (
         pl.DataFrame({f"p{i}": s for i, s in enumerate(shares)})
@@ -79,9 +88,10 @@ def _width(path: str) -> int:
     return width
 
 
-def read_gains(name: str, path: str) -> AttributeTable:
+def read_gains(name: str, path: str, options: Options) -> AttributeTable:
     """Soft membership from gains per intent: 3, 1, 0 become 3/4, 1/4, 0; a document whose gains are all 0 is unknown."""
     path = one_file(path)
+    _no_declaration(name, path, "--bins", options.bins, "memberships are shares, not numbers to be binned")
     fields = exact_fields(path, 4, 4, GAINS_FILE)
     source = fields.source
     gain = numbers(fields.frame["f3"], "gain", source, least=0.0, named=False)
@@ -89,7 +99,8 @@ def read_gains(name: str, path: str) -> AttributeTable:
         {"query": fields.frame["f0"], "doc": fields.frame["f2"], "intent": fields.frame["f1"], "gain": gain}
     )
     frame, repeated = drop_repeats(frame, ["query", "doc", "intent"], "gain", source, "gain")
-    values = tuple(sorted_values(frame["intent"].unique().to_list()))
+    declared = options.ordinal.get(name)
+    values = order_values(fields.frame["f1"], declared, source, name)
     share = frame.with_columns(
         (pl.col("gain") / pl.col("gain").sum().over("query", "doc")).alias("weight"),
         pl.col("intent").cast(pl.Enum(values)).to_physical().cast(pl.Int32).alias("value"),

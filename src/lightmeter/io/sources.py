@@ -71,6 +71,12 @@ def parts(path: str | os.PathLike[str]) -> Parts:
     if os.path.isdir(path):
         found = sorted(os.path.join(path, name) for name in os.listdir(path))
     elif os.path.exists(path):
+        if not os.path.isfile(path):
+            raise InputError(
+                "this is a pipe or device, and files are read more than once",
+                where=path,
+                accepted="a file on disk (gzip and zstd are fine as they are)",
+            )
         return Parts((path,))
     elif _is_pattern(path):
         found = sorted(glob.glob(path, recursive=True))

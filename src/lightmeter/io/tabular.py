@@ -17,7 +17,7 @@ from .frames import frame_source, is_frame, to_polars
 from .jsonl import read_jsonl
 from .sources import add_counts, is_path, merge_sources, parts
 from .tables import Source
-from .text import head_lines, open_bytes, sysdesc_lines
+from .text import head_lines, read_bytes, sysdesc_lines
 
 Format = Literal["fields", "delimited", "jsonl", "parquet"]
 Columns = Mapping[str, str]
@@ -52,9 +52,8 @@ DECIMAL = re.compile(NUMBER)
 
 def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tuple[Format, str]:
     """The format of a file and, for delimited ones, the separator: by content where that is certain, else by extension."""
-    with open_bytes(path) as stream:
-        if stream.read(4) == b"PAR1":
-            return "parquet", ""
+    if read_bytes(path, 4) == b"PAR1":
+        return "parquet", ""
     suffix = _suffix(path)
     if suffix == ".parquet":
         raise InputError(
@@ -74,11 +73,10 @@ def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tupl
     delimiter = _DELIMITERS.get(suffix) or max("\t,;", key=first.count)
     names = [cell.strip().strip('"') for cell in first.split(delimiter)]
     wanted = {*shape.names, *(columns or {}).values()}
-    if delimiter in first and wanted.intersection(names):
-        return "delimited", delimiter
-    if shape.fits(fields):
+    known = len(wanted.intersection(names))
+    if shape.fits(fields) and known < 2:
         return "fields", ""
-    if suffix in _DELIMITERS or (delimiter in first and len(fields) not in shape.fields):
+    if (delimiter in first and known) or suffix in _DELIMITERS or (delimiter in first and len(fields) not in shape.fields):
         return "delimited", delimiter
     return "fields", ""
 
@@ -91,7 +89,7 @@ def read_table(source: Any, shape: Shape, *, name: str | None = None, columns: C
         return join(name or str(source), tables, found.ignored)
     if not is_frame(source) and not hasattr(source, "__dataframe__"):
         raise InputError(
-            f"a {type(source).__name__} cannot be read",
+            f"the type {type(source).__name__} cannot be read",
             where=name,
             accepted="a path, a pandas, polars or Arrow frame, or a dictionary",
         )
@@ -166,8 +164,7 @@ def rest(table: Table, used: Sequence[str | None]) -> pl.DataFrame | None:
 
 def _read_parquet(path: str) -> Table:
     try:
-        with open_bytes(path) as stream:
-            frame = pl.read_parquet(stream.read())
+        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0] if str(error) else "damaged"
         raise InputError(
