@@ -121,16 +121,16 @@ class Block:
 
     def view(self, user: User, cutoff: int | None = None) -> Array:
         """Probability that each rank is seen, 0 below the cutoff and in the padding."""
-        return self.once(("view", user, cutoff), lambda: self._cut(user.view(self.grade), cutoff))
+        return self.once(("view", user, cutoff), lambda: self._cut(user.view, cutoff))
 
     def stop(self, user: User, cutoff: int | None = None) -> Array:
         """Probability that each rank is the last one seen, 0 below the cutoff and in the padding."""
-        return self.once(("stop", user, cutoff), lambda: self._cut(user.stop(self.grade), cutoff))
+        return self.once(("stop", user, cutoff), lambda: self._cut(user.stop, cutoff))
 
-    def _cut(self, vector: Array, cutoff: int | None) -> Array:
-        out = np.where(self.valid, vector, 0.0)
-        if cutoff is not None:
-            out[:, cutoff:] = 0.0
+    def _cut(self, vector: Callable[[Array], Array], cutoff: int | None) -> Array:
+        # neither view nor stop of a rank depends on what stands below it, so what is cut need not be computed
+        out = np.zeros(self.shape)
+        out[:, :cutoff] = np.where(self.valid[:, :cutoff], vector(self.grade[:, :cutoff]), 0.0)
         return out
 
     def membership(self, by: str) -> Membership:

@@ -6,10 +6,10 @@ documents, and rows point into them. Nothing is ever dense over [rows, values].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from lightmeter.ids import IdIndex, first_repeat, hash_ids
 from lightmeter.io.tables import AttributeTable, IntentTable, JudgmentTable, Kind, RunTable, Source
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 def freeze(array: NDArray[Any]) -> NDArray[Any]:
@@ -187,7 +188,8 @@ class Run:
         self.extra = table.extra
         if table.extra is not None and self.file_row is not None:
             self.extra = table.extra[self.file_row]
-        self._hashes: NDArray[np.uint64] | None = hash_ids(self.doc)
+        self._cache: dict[Any, Any] = {}
+        self._hashes = hash_ids(self.doc)
         self._refuse_repeats()
 
     def __len__(self) -> int:
@@ -232,14 +234,19 @@ class Run:
         """Where a row stands in its file, for messages."""
         return self.source.place(row if self.file_row is None else int(self.file_row[row]))
 
+    def once(self, key: Any, compute: Callable[[], T]) -> T:
+        """The value of ``compute()``, computed at the first call with this key: what later evaluations find prepared."""
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]  # type: ignore[no-any-return]
+
     def find(self, index: IdIndex) -> NDArray[np.int32]:
         """The entry of an index for each row, -1 where there is none."""
         group = self.query_of_row if index.group is not None else None
         return index.find(self.doc, group, self._hashes)
 
     def _refuse_repeats(self) -> None:
-        assert_hashes = self._hashes if self._hashes is not None else hash_ids(self.doc)
-        pair = first_repeat(self.doc, self.ranking_of_row, self.offsets, assert_hashes)
+        pair = first_repeat(self.doc, self.ranking_of_row, self.offsets, self._hashes)
         if pair is not None:
             first, again = pair
             earlier = self.place(first)

@@ -67,21 +67,8 @@ def _max_grade(measure: Any, context: Context) -> float:
 
 
 def unknown_shares(context: Context, by: str) -> dict[str, tuple[float, float]]:
-    """For each run the share of ranked documents, and of exposure (1/log2(rank + 1)), whose membership is unknown."""
-    return context.once(("unknown shares", by), lambda: {name: _share(context, name, by) for name in context.ranked})
-
-
-def _share(context: Context, name: str, by: str) -> tuple[float, float]:
-    ranked = context.ranked[name]
-    counts = np.zeros(len(context.collection.queries), dtype=bool)
-    counts[context.collection.evaluated] = True
-    inside = counts[ranked.run.query][ranked.ranking_of_place]
-    unknown = ranked.member_row(by) < 0
-    unknown = (unknown if ranked.order is None else unknown[ranked.order]) & inside
-    rank = np.arange(len(unknown)) - np.repeat(ranked.offsets[:-1], ranked.lengths)
-    view = np.where(inside, 1.0 / np.log2(rank + 2.0), 0.0)
-    total = int(inside.sum())
-    return (float(unknown.sum() / total), float((view * unknown).sum() / view.sum())) if total else (0.0, 0.0)
+    """For each run the share of ranked documents, and of exposure, whose membership is unknown."""
+    return {name: ranked.unknown_share(by) for name, ranked in context.ranked.items()}
 
 
 def manifest(context: Context, rules: dict[str, str], tied: dict[str, TieCount], measures: list[Measure]) -> dict[str, Any]:

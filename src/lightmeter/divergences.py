@@ -36,7 +36,8 @@ class Divergence(Term, abstract=True):
 
 
 def _plogp(p: Array) -> Array:
-    out = np.log(np.where(p > 0, p, 1.0))
+    out = np.maximum(p, 1e-300)  # 0 log 0 = 0
+    np.log(out, out=out)
     out *= p
     return np.asarray(out.sum(axis=-1))
 

@@ -24,6 +24,7 @@ from lightmeter.policies import Policy, Samples, Static, Ties
 from lightmeter.rankings import CELLS, Ranked, TieCount, chunks_of_like_length
 from lightmeter.result import Cell, Result
 from lightmeter.users import User
+from lightmeter.threads import in_threads
 from lightmeter.values import Values, as_values
 
 Array = NDArray[np.float64]
@@ -219,16 +220,19 @@ def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], c
     depth = _depth(plan.values())
     gathered: dict[Key, Values] = {}
     lengths = ranked.lengths if depth is None else np.minimum(ranked.lengths, depth)
-    for part in chunks_of_like_length(lengths, CELLS):
+
+    def compute(part: NDArray[np.int64]) -> list[tuple[Key, Values]]:
         block = Block(context, ranked, part, depth)
-        for measure, ready in plan.items():
-            for group, values in _of_block(ready, block):
-                into = gathered.setdefault((measure, group), Values(np.full(rankings, np.nan)))
-                into.value[part] = values.value
-                if values.reason is not None:
-                    if into.reason is None:
-                        into.reason = np.full(rankings, None, dtype=object)
-                    into.reason[part] = values.reason
+        return [((m, group), values) for m, ready in plan.items() for group, values in _of_block(ready, block)]
+
+    for part, computed in in_threads(compute, chunks_of_like_length(lengths, CELLS)):
+        for key, values in computed:
+            into = gathered.setdefault(key, Values(np.full(rankings, np.nan)))
+            into.value[part] = values.value
+            if values.reason is not None:
+                if into.reason is None:
+                    into.reason = np.full(rankings, None, dtype=object)
+                into.reason[part] = values.reason
         counter.step(len(part))
     return {key: _by_query(context, ranked, values) for key, values in gathered.items()}
 

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 #: Attributes with more values than this are re-indexed within each ranking.
 FEW = 24
 #: Cells of a cube [rankings, ranks, values] worked on at once.
-CUBE = 1 << 19
+CUBE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -128,15 +128,16 @@ class Columns:
             part = slice(start, min(start + step, rankings))
             pairs = slice(bounds[number], bounds[number + 1])
             shallow = m.rank[pairs] < depth
-            cube = np.zeros((part.stop - start, depth, self.width))
-            at = (m.ranking[pairs][shallow] - start, m.rank[pairs][shallow], self.column[pairs][shallow])
+            # values first in memory: sums over them are then sums of long rows
+            cube = np.zeros((self.width, part.stop - start, depth))
+            at = (self.column[pairs][shallow], m.ranking[pairs][shallow] - start, m.rank[pairs][shallow])
             cube[at] = m.weight[pairs][shallow]
             if m.spread is not None:
-                cube += m.spread[part, :depth, None] / m.size
-            np.cumsum(cube, axis=1, out=cube)
+                cube += m.spread[part, :depth] / m.size
+            np.cumsum(cube, axis=-1, out=cube)
             count = np.cumsum(m.known[part, :depth], axis=1)
-            cube /= np.maximum(count, 1)[:, :, None]
-            yield part, cube, count > 0
+            cube /= np.maximum(count, 1)
+            yield part, np.moveaxis(cube, 0, -1), count > 0
 
 
 def membership(block: Block, by: str) -> Membership:

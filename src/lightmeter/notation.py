@@ -153,6 +153,9 @@ def _value(tree: ast.expr, text: str, kind: str | None) -> Any:
             return -number if isinstance(tree.op, ast.USub) else number
     if isinstance(tree, ast.List | ast.Tuple):
         return tuple(_value(e, text, kind) for e in tree.elts)
+    if isinstance(tree, ast.Dict) and all(k is not None for k in tree.keys):
+        keys = [_value(k, text, None) for k in tree.keys if k is not None]
+        return dict(zip(keys, [_value(v, text, None) for v in tree.values], strict=True))
     if isinstance(tree, ast.Name | ast.Call | ast.BinOp):
         return _term(tree, text, kind)
     raise TermError(f"{ast.unparse(tree)!r} in {text!r} is not a value. Accepted: numbers, 'text', True, False, None, lists, terms.")

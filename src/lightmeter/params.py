@@ -161,6 +161,38 @@ class ListOf(Constraint):
         return tuple(self.inner.check(v) for v in items)
 
 
+class FrozenMap(dict[Any, Any]):
+    """A mapping that can be hashed and is not changed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(sorted(self.items())))
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("this mapping cannot be changed")
+
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
+
+    def __reduce__(self) -> Any:
+        return FrozenMap, (dict(self),)
+
+
+@dataclass(frozen=True)
+class MapOf(Constraint):
+    """A mapping of keys to values, each accepted by its constraint."""
+
+    key: Constraint
+    value: Constraint
+
+    def describe(self) -> str:
+        return f"a mapping {{..: ..}} from {self.key.describe()} to {self.value.describe()}"
+
+    def check(self, value: Any) -> FrozenMap:
+        if not isinstance(value, dict) or not value:
+            raise ValueError
+        pairs = {self.key.check(k): self.value.check(v) for k, v in value.items()}
+        return FrozenMap(sorted(pairs.items()))
+
+
 @dataclass(frozen=True)
 class TermOf(Constraint):
     """A term of one kind (or its class, which stands for the term with its defaults)."""

@@ -108,16 +108,17 @@ class Ranked:
         Places of ranking r.
     """
 
-    def __init__(
-        self, collection: Collection, run: Run, order: NDArray[np.int64] | None, offsets: NDArray[np.int64],
-        pointers: dict[str, NDArray[np.int32]] | None = None,
-    ) -> None:
+    def __init__(self, collection: Collection, run: Run, order: NDArray[np.int64] | None, offsets: NDArray[np.int64]) -> None:
         self.collection, self.run, self.order, self.offsets = collection, run, order, offsets
-        self._pointers: dict[str, NDArray[np.int32]] = pointers if pointers is not None else {}
+        self._unknown: dict[str, tuple[float, float]] = {}
 
     @classmethod
     def of(cls, collection: Collection, run: Run, ties: Ties, depth: int | None = None) -> tuple[Ranked, TieCount]:
         """A run ranked under a tie rule; with ``depth`` only the first ranks of each ranking."""
+        return run.once(("ranked", ties, depth), lambda: cls._of(collection, run, ties, depth))
+
+    @classmethod
+    def _of(cls, collection: Collection, run: Run, ties: Ties, depth: int | None) -> tuple[Ranked, TieCount]:
         order, count = rank_order(run, ties)
         ranked = cls(collection, run, order, run.offsets)
         if depth is not None and run.lengths.max(initial=0) > depth:
@@ -129,7 +130,7 @@ class Ranked:
         """Only the marked places; the others close up."""
         order = np.flatnonzero(places) if self.order is None else self.order[places]
         kept = np.concatenate([[0], np.cumsum(places)])
-        return Ranked(self.collection, self.run, order, kept[self.offsets], self._pointers)
+        return Ranked(self.collection, self.run, order, kept[self.offsets])
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -143,20 +144,31 @@ class Ranked:
 
     def judged_row(self) -> NDArray[np.int32]:
         """For each *row* of the run the judgment it has, -1 for none."""
-        if "judged" not in self._pointers:
-            judgments = self.collection.judgments
-            none = np.full(len(self.run), -1, dtype=np.int32)
-            self._pointers["judged"] = none if judgments is None else self.run.find(judgments.index)
-        return self._pointers["judged"]
+        judgments = self.collection.judgments
+        if judgments is None:
+            return self.run.once("judged", lambda: np.full(len(self.run), -1, dtype=np.int32))
+        return self.run.once("judged", lambda: self.run.find(judgments.index))
 
     def member_row(self, by: str) -> NDArray[np.int32]:
         """For each *row* of the run its entry in an attribute, -1 for unknown."""
-        key = f"member:{by}"
-        if key not in self._pointers:
-            self._pointers[key] = self.run.find(self.collection.attribute(by).index)
-        return self._pointers[key]
+        attribute = self.collection.attribute(by)
+        return self.run.once(("member", by), lambda: self.run.find(attribute.index))
 
     def judged_only(self) -> Ranked:
         """The rankings without their unjudged documents."""
         judged = self.judged_row() >= 0
         return self.keep(judged if self.order is None else judged[self.order])
+
+    def unknown_share(self, by: str) -> tuple[float, float]:
+        """The share of ranked documents, and of exposure (1/log2(rank + 1)), whose membership is unknown, over the queries evaluated."""
+        if by not in self._unknown:
+            counts = np.zeros(len(self.collection.queries), dtype=bool)
+            counts[self.collection.evaluated] = True
+            inside = counts[self.run.query][self.ranking_of_place]
+            unknown = self.member_row(by) < 0
+            unknown = (unknown if self.order is None else unknown[self.order]) & inside
+            rank = np.arange(len(unknown)) - np.repeat(self.offsets[:-1], self.lengths)
+            view = np.where(inside, 1.0 / np.log2(rank + 2.0), 0.0)
+            total = int(inside.sum())
+            self._unknown[by] = (float(unknown.sum() / total), float((view * unknown).sum() / view.sum())) if total else (0.0, 0.0)
+        return self._unknown[by]

@@ -13,6 +13,8 @@ from lightmeter.errors import TermError, suggest
 from lightmeter.params import Maybe, Number, TermOf, constraint_of, param
 
 _registry: dict[str, dict[str, type[Term]]] = {}
+#: other names of the field that are understood; they print as ours
+ALIASES = {"NDCG": "nDCG", "MAP": "AP", "MRR": "RR", "Precision": "P", "Recall": "R", "IRBU": "iRBU", "GERR": "gERR"}
 KINDS = ("measure", "user", "target", "divergence", "policy")
 
 
@@ -126,6 +128,7 @@ def lookup(name: str, kind: str | None = None) -> type[Term]:
     TermError
         With a suggestion, where no term of that kind has the name.
     """
+    name = ALIASES.get(name, name)
     for k in [kind] if kind else KINDS:
         if name in _registry.get(k, {}):
             return _registry[k][name]

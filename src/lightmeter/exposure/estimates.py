@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.errors import LightmeterError
 from lightmeter.policies import Samples
 from lightmeter.rankings import Ranked
 from lightmeter.values import Values
@@ -130,10 +131,31 @@ def _mixture(context: Context, ranked: Ranked) -> Mixture:
     meaning = context.policy.weight if isinstance(context.policy, Samples) else "sampling"
     weight = np.ones(len(run.query)) if run.weight is None else run.weight
     total = np.bincount(run.query, weight, minlength=queries)
-    total = np.where(total > 0, total, 1.0)
+    if run.weight is not None and run.sample is not None:
+        _check_weights(context, ranked, meaning, weight, total)
     exact = count <= 1
     if meaning == "count":
-        # a single ranking drawn many times is still an estimate, but of a policy that never varied
         return Mixture(run.query, 1.0 / total[run.query], weight, exact, np.maximum(total, 1.0))
     share = weight / total[run.query]
     return Mixture(run.query, share, np.ones(len(run.query)), exact | (meaning == "probability"), np.maximum(count, 1.0))
+
+
+def _check_weights(context: Context, ranked: Ranked, meaning: str, weight: Array, total: Array) -> None:
+    """Refuse weights that cannot mean what the policy says."""
+    run, names = ranked.run, context.collection.queries
+    empty = run.query[total[run.query] <= 0]
+    if len(empty):
+        raise LightmeterError(f"run {run.name}: the weights of query {names[empty[0]]!r} sum to 0. Accepted: at least one above 0.")
+    if meaning == "probability":
+        off = run.query[np.abs(total[run.query] - 1.0) > 1e-3]
+        if len(off):
+            raise LightmeterError(
+                f"run {run.name}: the probabilities of query {names[off[0]]!r} sum to {total[off[0]]:g}. Accepted: 1, within 0.001. "
+                "If the weights are no probabilities, choose Samples(weight='sampling') or Samples(weight='count')."
+            )
+    if meaning == "count":
+        off = np.flatnonzero(weight != np.floor(weight))
+        if len(off):
+            raise LightmeterError(
+                f"run {run.name}: the count {weight[off[0]]:g} of a ranking of query {names[run.query[off[0]]]!r} is no whole number. Accepted: 0, 1, 2, .."
+            )

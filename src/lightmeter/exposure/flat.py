@@ -19,6 +19,8 @@ from lightmeter.users import User
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+#: Views below this change no sum of squares or products that a float can tell.
+NEGLIGIBLE = 1e-20
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,14 @@ def flat_exposure(context: Context, ranked: Ranked, user: User, cutoff: int | No
 def _flat(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Flat:
     parts: list[tuple[NDArray[np.integer], ...]] = []
     lengths = ranked.lengths if cutoff is None else np.minimum(ranked.lengths, cutoff)
+    # down a list without relevant documents people look furthest; what they hardly ever reach even there is left out
+    seen_at = np.flatnonzero(user.view(np.zeros(int(lengths.max(initial=0)))) > NEGLIGIBLE)
+    reached = int(seen_at[-1]) + 1 if len(seen_at) else 0
+    lengths = np.minimum(lengths, reached)
     for rankings in chunks_of_like_length(lengths, CELLS):
-        block = Block(context, ranked, rankings, cutoff)
+        block = Block(context, ranked, rankings, reached)
         view = block.view(user, cutoff)
-        seen = np.nonzero(view > 0)
+        seen = np.nonzero(view > NEGLIGIBLE)
         parts.append((rankings[seen[0]], block.rows[seen], view[seen], block.judgment[seen]))
     ranking, row, view, judgment = (np.concatenate(p) for p in zip(*parts, strict=True))
     if ranked.run.sample is None:

@@ -67,7 +67,8 @@ def _others(context: Context) -> Others:
         free = ranked.judged_row()[order] < 0
         query = ranked.run.query[ranked.ranking_of_place][free].astype(np.int64)
         frames.append(pl.DataFrame({"query": query, "doc": ranked.run.doc.gather(order[free])}))
-    unique = pl.concat(frames).unique(maintain_order=True)
+    once_only = len(frames) == 1 and next(iter(context.ranked.values())).run.sample is None
+    unique = frames[0] if once_only else pl.concat(frames).unique(maintain_order=True)
     return Others(unique["query"].to_numpy(), unique["doc"])
 
 

@@ -30,6 +30,7 @@ _TARGET = Maybe(Either((Choice(tuple(SHORTHANDS)), TermOf("target"))))
 _TARGET_DOC = "target distribution; by default the given one where there is one, else uniform"
 _DIV_DOC = "divergence of the achieved distribution from the target"
 NOTHING_KNOWN = "no_known_member"
+NEGLIGIBLE = 1e-20
 
 
 class GroupMeasure(Measure, abstract=True):
@@ -100,7 +101,8 @@ class GF(GroupMeasure):
 def _stopped_similarity(measure: GF | DeltaGF, block: Block, goal: Distribution) -> Values:
     """``sum_k stop_k (1 - Div(D_k, goal))``."""
     stop = block.stop(measure.user, measure.cutoff)
-    alive = np.flatnonzero(stop.any(axis=0))
+    # ranks that matter less than rounding are left out, unless a divergence there could be infinite
+    alive = np.flatnonzero((stop > (NEGLIGIBLE if math.isfinite(measure.div.most) else 0.0)).any(axis=0))
     depth = int(alive[-1]) + 1 if len(alive) else 0
     columns = block.membership(measure.by).columns(goal, block.query)
     value = np.zeros(block.shape[0])

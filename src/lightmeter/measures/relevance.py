@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lightmeter.block import Block
 from lightmeter.measures.base import Measure, no_relevant
-from lightmeter.params import Choice, Flag, Maybe, Number
+from lightmeter.params import Choice, Flag, MapOf, Maybe, Number
 from lightmeter.terms import param
 from lightmeter.users import GRADE, DCGUser, ERRUser, RBPUser
 from lightmeter.values import Values
@@ -180,15 +180,39 @@ class nDCG(RelevanceMeasure):  # noqa: N801 - the field's name
 
     linear = True
     dcg: Gain = param("log2", _GAIN, doc=_GAIN_DOC)
+    gains: dict[int, int] | None = param(
+        None, Maybe(MapOf(Number(integer=True), Number(low=0))), doc="gains to use for some grades, such as {1: 1, 2: 3}; others keep theirs"
+    )
     judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
         gain = np.asarray(_cut(block.grade, self.cutoff), dtype=np.float64)
-        ideal = block.ideal(self.cutoff)
+        ideal = block.ideal(None if self.gains else self.cutoff)
+        if self.gains:
+            gain = self._remap(np.where(_cut(block.judged, self.cutoff), gain, np.nan))
+            best_first = -np.sort(-self._remap(self._all_judged(block)), axis=1)
+            ideal = best_first if self.cutoff is None else best_first[:, : self.cutoff]
         discount = 1.0 / np.log2(np.arange(2.0, max(gain.shape[1], ideal.shape[1]) + 2))
         best = _dcg(ideal, self.dcg, discount)
         value = _dcg(gain, self.dcg, discount) / np.where(best > 0, best, 1.0)
         return no_relevant(value, (best > 0).astype(np.int64))
+
+
+    def _remap(self, grade: Array) -> Array:
+        """Gains of grades; NaN (not judged) has none."""
+        out = np.nan_to_num(np.maximum(grade, 0.0))
+        for one, gain in (self.gains or {}).items():
+            out[grade == one] = gain
+        return out
+
+    @staticmethod
+    def _all_judged(block: Block) -> Array:
+        """Grades of all judged documents of each ranking's query, NaN in the padding."""
+        judgments = block.judgments
+        count = judgments.judged[block.query]
+        at = judgments.offsets[block.query][:, None] + np.arange(int(count.max(initial=0)))
+        inside = np.arange(at.shape[1]) < count[:, None]
+        return np.where(inside, np.append(judgments.gain, 0.0)[np.where(inside, at, -1)], np.nan)
 
 
 class RBP(RelevanceMeasure, RBPUser):
