@@ -18,10 +18,28 @@ from lightmeter.io.trec import fast_run
 ids = st.text(alphabet="ab01Zé漢_\"',;|#\x0b\u00a0", min_size=1, max_size=14)
 plain_scores = st.floats(allow_nan=False, allow_infinity=False).map(repr)
 scores = plain_scores | st.sampled_from(
-    ["1e5", "+3", "-0", "0", "1.", ".5", "+.5", "-.5E+3", "1e-999", "4.9e-324", "00012", "1E+05", "12345678901234567890"]
-    + ["0.1000000000000000055511151231257827021181583404541015625", "9007199254740993", "2.2250738585072011e-308"]
+    [
+        "1e5",
+        "+3",
+        "-0",
+        "0",
+        "1.",
+        ".5",
+        "+.5",
+        "-.5E+3",
+        "1e-999",
+        "4.9e-324",
+        "00012",
+        "1E+05",
+        "12345678901234567890",
+        "0.1000000000000000055511151231257827021181583404541015625",
+        "9007199254740993",
+        "2.2250738585072011e-308",
+    ]
 )
-bad_scores = st.sampled_from(["nan", "inf", "-inf", "Infinity", "0x10", "1e999", "1_0", "1,5", "1e", "--1", "+-3", "e5", "1d5", "٣"])
+bad_scores = st.sampled_from(
+    ["nan", "inf", "-inf", "Infinity", "0x10", "1e999", "1_0", "1,5", "1e", "--1", "+-3", "e5", "1d5", "٣"]
+)
 
 
 @st.composite
@@ -34,17 +52,25 @@ def run_bytes(draw: st.DrawFn, messy: bool) -> bytes:
     lines = []
     for _ in range(draw(st.integers(1, 12))):
         score = draw(scores | bad_scores if messy and draw(st.integers(0, 5)) == 0 else scores)
-        cells = [draw(st.sampled_from(queries)), draw(st.sampled_from(seconds)), draw(ids), draw(ids), score, "tag"][:width]
+        cells = [draw(st.sampled_from(queries)), draw(st.sampled_from(seconds)), draw(ids), draw(ids), score, "tag"][
+            :width
+        ]
         glue = draw(st.sampled_from([separator] * 4 + ["  ", "\t ", " \t", "\t\t", " ", "\t"])) if messy else separator
         line = glue.join(cells)
         if messy:
-            line = draw(st.sampled_from(["", "", "", " ", "\t"])) + line + draw(st.sampled_from(["", "", "", " ", "\t ", "\r", " more"]))
+            line = (
+                draw(st.sampled_from(["", "", "", " ", "\t"]))
+                + line
+                + draw(st.sampled_from(["", "", "", " ", "\t ", "\r", " more"]))
+            )
             if draw(st.integers(0, 15)) == 0:
                 line = " ".join(cells[: draw(st.integers(1, 4))])
         lines.append(line + (draw(st.sampled_from(["\n", "\r\n"])) if messy else end))
         if draw(st.integers(0, 6)) == 0:
             lines.append(draw(st.sampled_from(["\n", "  \n", "\r\n", "\t\n"])) if messy else end)
-    text = draw(st.sampled_from(["", "", "<SYSDESC>what it does é</SYSDESC>\n", "<SYSDESC>a\nb</SYSDESC>\r\n"])) + "".join(lines)
+    text = draw(
+        st.sampled_from(["", "", "<SYSDESC>what it does é</SYSDESC>\n", "<SYSDESC>a\nb</SYSDESC>\r\n"])
+    ) + "".join(lines)
     data = draw(st.sampled_from([b"", b"", b"\xef\xbb\xbf"])) + text.encode()
     if messy and draw(st.integers(0, 9)) == 0:
         at = draw(st.integers(0, len(data)))

@@ -149,7 +149,9 @@ FILES: list[tuple[Any, str, str | bytes, int | None, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("reader", "name", "content", "line", "words"), FILES, ids=[f"{i}-{f[1]}-{f[4][:24]}" for i, f in enumerate(FILES)])
+@pytest.mark.parametrize(
+    ("reader", "name", "content", "line", "words"), FILES, ids=[f"{i}-{f[1]}-{f[4][:24]}" for i, f in enumerate(FILES)]
+)
 def test_files(tmp_path: Path, reader: Any, name: str, content: str | bytes, line: int | None, words: str) -> None:
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -228,7 +230,9 @@ def test_part_files_name_their_own_lines(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="TREC files and tables are mixed"):
         read_run(tmp_path)
     (tmp_path / "a").write_text("query,doc,rank\nq,d,1\n")
-    with pytest.raises(InputError, match=r"the column 'rank' is not in all part files|the column 'score' is not in all"):
+    with pytest.raises(
+        InputError, match=r"the column 'rank' is not in all part files|the column 'score' is not in all"
+    ):
         read_run(tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,6 @@ import polars as pl
 from ..errors import InputError, suggest
 from .checks import ACCEPTED_NUMBER, fault, first, parse_numbers
 from .tables import Source
-import itertools
 
 MOST_CODES = 10
 """A number column with more distinct values than this is a quantity and needs bins; up to this many whole numbers are codes."""

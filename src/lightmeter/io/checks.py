@@ -128,14 +128,14 @@ def drop_repeats(
 ) -> tuple[pl.DataFrame, int]:
     """Keep the first of rows that repeat ``keys`` with the same ``value``; refuse those that differ, naming both places.
 
-    Row ``i`` of the frame must be row ``i`` of the source.
+    Row ``i`` of the frame must be row ``i`` of the source (a column ``_row`` may say so already).
     """
     twice = (
         frame.select(pl.struct(keys).is_duplicated()).to_series() if len(keys) > 1 else frame[keys[0]].is_duplicated()
     )
     if not twice.any():
         return frame, 0
-    rows = frame.with_row_index("_row").filter(twice)
+    rows = (frame if "_row" in frame.columns else frame.with_row_index("_row")).filter(twice)
     firsts = rows.group_by(keys, maintain_order=True).agg(
         pl.first("_row").alias("_first"), pl.first(value).alias("_value")
     )

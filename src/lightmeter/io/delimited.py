@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterator
 
 import polars as pl
@@ -40,7 +39,11 @@ def read_delimited(path: str, delimiter: str) -> tuple[pl.DataFrame, Source, dic
     frame, blank = _read(path, delimiter, names)
     source = Source(path, (path,), lambda row: (path, _line_of(path, delimiter, row)))
     if not len(frame):
-        raise InputError(f"the table has a header ({', '.join(kept[:8])}) but no rows", where=path, accepted="at least one row below the header")
+        raise InputError(
+            f"the table has a header ({', '.join(kept[:8])}) but no rows",
+            where=path,
+            accepted="at least one row below the header",
+        )
     frame, padded = _strip(frame)
     ignored = {"blank lines": blank, "columns without a name": len(names) - len(kept), "blanks around cells": padded}
     return frame, source, add_counts(ignored)
@@ -55,11 +58,11 @@ def header(path: str, delimiter: str) -> list[str]:
 
 
 def _read(path: str, delimiter: str, names: list[str]) -> tuple[pl.DataFrame, int]:
+    """The cells as text, and how many lines are blank."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
-    inner = [name or f"\0{i}" for i, name in enumerate(names)]
-    types = {name: pa.string() for name in inner if not name.startswith("\0")}
+    inner = [str(i) for i in range(len(names))]
 
     def attempt(newlines: bool) -> tuple[pl.DataFrame, Scan]:
         scan = Scan(path)
@@ -69,8 +72,7 @@ def _read(path: str, delimiter: str, names: list[str]) -> tuple[pl.DataFrame, in
                 read_options=arrow_csv.ReadOptions(column_names=inner, block_size=_BLOCK),
                 parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=newlines),
                 convert_options=arrow_csv.ConvertOptions(
-                    include_columns=list(types),
-                    column_types=types,
+                    column_types=dict.fromkeys(inner, pa.string()),
                     null_values=[],
                     strings_can_be_null=False,
                     check_utf8=False,
@@ -81,23 +83,29 @@ def _read(path: str, delimiter: str, names: list[str]) -> tuple[pl.DataFrame, in
         return pl.DataFrame(pl.from_arrow(table)).slice(1), scan
 
     try:
-        frame, scan = attempt(False)
-        if scan.quoted and os.path.getsize(path) >= 1 << 20:
+        try:
+            frame, scan = attempt(False)
+            again = scan.quotes > 0 and scan.size > _BLOCK
+        except pa.ArrowInvalid:
+            again = True  # perhaps a cell with a line feed lay across two blocks
+        if again:
             frame, scan = attempt(True)
     except (Odd, pa.ArrowInvalid) as error:
         raise _explain(path, delimiter, len(names), error) from None
     except OSError as error:
         raise broken(path, error) from None
-    if scan.quoted:
-        _check_quotes(path, delimiter, len(frame))
-        return frame, _blank_records(path, delimiter)
-    return frame, scan.lines - len(frame) - 1
+    if scan.quotes % 2:
+        _check_quotes(path, delimiter)
+    rows = len(frame)
+    within = sum(int(column.str.count_matches("\n", literal=True).sum()) for column in frame) if scan.quotes else 0
+    frame = frame.select(pl.col(str(i)).alias(name) for i, name in enumerate(names) if name)
+    return frame, scan.lines - 1 - rows - within
 
 
-def _records(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Records with the line each begins on; blank lines come as empty records."""
+def _records(path: str, delimiter: str, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Records with the line each begins on; blank lines come as empty records. ``strict``: refuse loose quotes."""
     text = read_bytes(path).removeprefix(BOM).decode("utf-8", "replace")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=strict)
     start = 1
     limit = csv.field_size_limit()
     try:
@@ -105,6 +113,13 @@ def _records(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         for record in reader:
             yield start, record
             start = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"a double quote is not closed ({error})",
+            where=path,
+            line=start,
+            accepted='cells in pairs of double quotes; a quote inside is written ""',
+        ) from None
     finally:
         csv.field_size_limit(limit)
 
@@ -115,30 +130,10 @@ def _line_of(path: str, delimiter: str, row: int) -> int:
     return next(line for i, line in enumerate(data) if i == row)
 
 
-def _blank_records(path: str, delimiter: str) -> int:
-    return sum(not record for _, record in _records(path, delimiter))
-
-
-def _check_quotes(path: str, delimiter: str, rows: int) -> None:
+def _check_quotes(path: str, delimiter: str) -> None:
     """Refuse a quote that is opened and never closed: it would swallow the rest of the file."""
-    last, count = (1, [""]), -1
-    for line, record in _records(path, delimiter):
-        if record:
-            last, count = (line, record), count + 1
-    if read_bytes(path).count(b'"') % 2:
-        raise InputError(
-            "a double quote is opened and not closed",
-            where=path,
-            line=last[0],
-            accepted='cells in pairs of double quotes; a quote inside is written ""',
-        )
-    if count != rows:
-        raise InputError(
-            "the double quotes do not pair up",
-            where=path,
-            line=last[0],
-            accepted='cells in pairs of double quotes; a quote inside is written ""',
-        )
+    for _ in _records(path, delimiter, strict=True):
+        pass
 
 
 def _explain(path: str, delimiter: str, width: int, error: Exception) -> InputError:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .attributes import Options, build_attribute, member_rows
 from .binning import plain_text
-from .checks import check_sums, drop_repeats, elsewhere, fault, first, identifiers, numbers
+from .checks import check_sums, elsewhere, fault, first, identifiers, numbers
 from .sources import add_counts
 from .tables import AttributeTable, Source
 from .tabular import Columns, Table, find, need
@@ -111,15 +111,13 @@ def _soft(name: str, frame: pl.DataFrame, keys: list[str], source: Source, optio
     if (row := first(label.is_null())) is not None:
         raise fault("a weight without a value", source, row, column="value", accepted=LONG_FILE)
     rows = frame.select(keys).with_columns(label.alias("value"), weight.alias("weight")).with_row_index("_row")
-    twice = rows.select(pl.struct([*keys, "value"]).is_duplicated()).to_series()
-    if twice.any():
-        kept, _ = drop_repeats(rows.drop("_row"), [*keys, "value"], "weight", source, "weight")
-        pair = rows.filter(twice)
-        again = pair.filter(pl.struct([*keys, "value"]) == pair.select(pl.struct([*keys, "value"])).to_series()[0])
+    twice = rows.filter(pl.struct([*keys, "value"]).is_duplicated()).sort(*keys, "value", "_row")
+    if len(twice):
+        doc, value, here, there = twice["doc"][0], twice["value"][0], twice["_row"][1], twice["_row"][0]
         raise fault(
-            f"document {again['doc'][0]!r} has the value {again['value'][0]!r} twice, here and at {elsewhere(source, again['_row'][0])}",
+            f"document {doc!r} has the value {value!r} twice, here and at {elsewhere(source, there)}",
             source,
-            again["_row"][1],
+            here,
             accepted="one weight for each value of a document",
         )
     check_sums(rows, keys, "weight", source, "weights")

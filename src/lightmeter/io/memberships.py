@@ -109,7 +109,14 @@ def read_gains(name: str, path: str, options: Options) -> AttributeTable:
     pairs, some = frame.select("query", "doc").n_unique(), known.select("query", "doc").n_unique()
     notes = (f"{pairs - some} documents have no gain for any intent: unknown",) if pairs > some else ()
     return AttributeTable(
-        name, source, values, "soft", False, known, add_counts(fields.ignored, {"repeated gains": repeated}), notes
+        name,
+        source,
+        values,
+        "soft",
+        declared is not None,
+        known,
+        add_counts(fields.ignored, {"repeated gains": repeated}),
+        notes,
     )
 
 

@@ -76,7 +76,11 @@ def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tupl
     known = len(wanted.intersection(names))
     if shape.fits(fields) and known < 2:
         return "fields", ""
-    if (delimiter in first and known) or suffix in _DELIMITERS or (delimiter in first and len(fields) not in shape.fields):
+    if (
+        (delimiter in first and known)
+        or suffix in _DELIMITERS
+        or (delimiter in first and len(fields) not in shape.fields)
+    ):
         return "delimited", delimiter
     return "fields", ""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import io
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +50,7 @@ def open_bytes(path: str) -> Any:
                 accepted="plain text, gzip, zstd",
                 hint="Unpack it first",
             )
-    if magic.startswith(b"\x1f\x8b") or magic.startswith(b"\x28\xb5\x2f\xfd"):
+    if magic.startswith((b"\x1f\x8b", b"(\xb5/\xfd")):
         import pyarrow as pa
 
         codec = "gzip" if magic[0] == 0x1F else "zstd"
@@ -190,8 +189,8 @@ class Scan(io.RawIOBase):
     ----------
     lines
         The number of lines read so far (a last line without an end counts).
-    quoted
-        Whether a double quote was seen.
+    quotes, size
+        The number of double quotes and of bytes read so far.
     """
 
     def __init__(self, path: str, skip: int = 0, blanks: bytes = b"", single: int | None = None) -> None:
@@ -204,7 +203,8 @@ class Scan(io.RawIOBase):
         self._last = 10
         self._feeds = 0
         self._decoder: Any = None
-        self.quoted = False
+        self.quotes = 0
+        self.size = 0
         self.error: OSError | None = None
         while skip > 0 and (chunk := self._stream.read(skip)):
             skip -= len(chunk)
@@ -245,7 +245,8 @@ class Scan(io.RawIOBase):
             if self._last == 13 or np.count_nonzero(piece < 32) > feeds or self._never_above:
                 self._check_controls(piece)
             self._last = int(piece[-1])
-        self.quoted = self.quoted or b'"' in data
+        self.size += len(data)
+        self.quotes += data.count(b'"')
         if self._decoder is None and not data.isascii():
             self._decoder = codecs.getincrementaldecoder("utf-8")()
         if self._decoder is not None:
@@ -272,8 +273,3 @@ class Scan(io.RawIOBase):
             if np.count_nonzero(even.view(np.uint16) == self._pair):
                 return True
         return False
-
-
-def exists_with_bytes(path: str) -> bool:
-    """Whether the file has any bytes at all."""
-    return os.path.getsize(path) > 0
