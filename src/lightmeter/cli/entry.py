@@ -1,0 +1,122 @@
+"""From arguments to an exit code: what every command has in common.
+
+Typer reads the arguments only; each command hands back a job, which runs here. So what goes wrong is told in one place:
+0 done, 1 a defect, 2 the user's input is wrong, 3 a ``--fail-if`` holds, 130 interrupted. A closed pipe ends quietly.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+
+from lightmeter.cli.messages import later, say, usage
+from lightmeter.errors import LightmeterError
+
+DONE, DEFECT, WRONG_INPUT, CONDITION_HOLDS, INTERRUPTED = 0, 1, 2, 3, 130
+Job = Callable[[], int]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments
+        Those after the program's name; by default the process's own.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            code = _run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _closed_pipe(DONE)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except LightmeterError as error:
+        return _wrong(str(error), error)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _wrong(f"{place}{error.strerror or error}.", error)
+    except Exception as error:
+        return _defect(error)
+    return code
+
+
+def _run(given: list[str]) -> int:
+    for text in given:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise LightmeterError(f"the argument {text!r} is not valid UTF-8. Rename the file, or give it in another way.") from None
+    job = _parse(given)
+    return job() if callable(job) else int(job or 0)
+
+
+def _parse(given: list[str]) -> Job | int | None:
+    """The job that the arguments ask for, or an exit code where typer has already answered (``--help``)."""
+    import typer
+
+    from lightmeter.cli.app import app
+
+    usage_error = typer.BadParameter.__bases__[0]
+    try:
+        return typer.main.get_command(app).main(given, prog_name="lightmeter", standalone_mode=False)  # type: ignore[no-any-return]
+    except usage_error as error:
+        raise LightmeterError(later(given) or usage(error)) from None
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except SystemExit as error:  # a pipe that closed under --help
+        return int(error.code or 0) if isinstance(error.code, int) else DEFECT
+
+
+def _wrong(text: str, error: Exception) -> int:
+    if os.environ.get("LIGHTMETER_DEBUG"):
+        traceback.print_exception(error)
+    return _tell(f"error: {text}", WRONG_INPUT)
+
+
+def _defect(error: Exception) -> int:
+    if os.environ.get("LIGHTMETER_DEBUG"):
+        traceback.print_exception(error)
+        return DEFECT
+    kind = type(error).__name__
+    return _tell(
+        f"defect: {kind}: {error}. This is a defect of lightmeter or of a plugin, not of your input. Set LIGHTMETER_DEBUG=1 to see where it happened.", DEFECT
+    )
+
+
+def _tell(text: str, code: int) -> int:
+    try:
+        say(text)
+    except BrokenPipeError:
+        return _closed_pipe(code)
+    return code
+
+
+def _closed_pipe(code: int) -> int:
+    """Leave nothing to be flushed into a closed pipe when the process ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+    return code
+
+
+def _warn(message: Warning | str, category: type[Warning], *rest: object) -> None:
+    say(f"warning: {message}")

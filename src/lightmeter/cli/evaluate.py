@@ -1,0 +1,263 @@
+"""The command ``evaluate``: load, evaluate, write."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from lightmeter.cli.gates import Gate, read_gates
+from lightmeter.cli.measured import attributes_of
+from lightmeter.cli.messages import choose, later_policy, not_yet, say
+from lightmeter.cli.notes import result_notes, told
+from lightmeter.cli.options import numbers_by_name, pairs, texts_by_name
+from lightmeter.cli.progress import Progress
+from lightmeter.collection import Collection
+from lightmeter.errors import LightmeterError
+from lightmeter.evaluate import evaluate
+from lightmeter.load import load
+from lightmeter.output.files import check_not_input, check_writable, write_whole
+from lightmeter.plugins import load_plugin, parse_term
+from lightmeter.result import Result
+
+FORMATS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
+_ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".tex": "latex", ".md": "markdown"}
+_TIES = ("docno", "file", "error")
+_UNKNOWN = ("uniform", "drop", "distinct", "error")
+_MISSING = ("zero", "skip", "error")
+NARROW = 120
+
+
+@dataclass
+class Request:
+    """What the user asked ``evaluate`` for, as typed."""
+
+    runs: list[str]
+    measures: list[str]
+    qrels: str | None = None
+    groups: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    intents: str | None = None
+    intent_probabilities: str | None = None
+    sequence: str | None = None
+    queries: str | None = None
+    segment: str | None = None
+    policy: str | None = None
+    depth: int | None = None
+    ties: str | None = None
+    unknown: str = "uniform"
+    missing: str = "zero"
+    columns: list[str] = field(default_factory=list)
+    ordinal: list[str] = field(default_factory=list)
+    bins: list[str] = field(default_factory=list)
+    bias: list[str] = field(default_factory=list)
+    plugins: list[str] = field(default_factory=list)
+    fail_if: list[str] = field(default_factory=list)
+    engine: str = "local"
+    per_query: bool = False
+    form: str | None = None
+    output: str | None = None
+    manifest: str | None = None
+    quiet: bool = False
+
+    def run(self) -> int:
+        """Do it; the exit code."""
+        return _run(self)
+
+
+def _run(request: Request) -> int:
+    started = time.time()
+    form = _check(request)
+    for plugin in request.plugins:
+        load_plugin(plugin)
+    gates = read_gates(request.fail_if)
+    measures = [parse_term(text, "measure") for text in request.measures]
+    policy = _policy(request.policy)
+    asked = list(dict.fromkeys([*measures, *(g.measure for g in gates)]))
+    collection = _load(request, asked)
+    for option, path in (("--output", request.output), ("--manifest", request.manifest)):
+        if path is not None:
+            check_not_input(path, option, _input_files(request, collection))
+    with Progress(quiet=request.quiet) as progress:
+        whole = evaluate(
+            collection, asked, policy=policy, ties=request.ties, unknown=request.unknown, missing=request.missing, depth=request.depth,  # type: ignore[arg-type]
+            progress=progress.step,
+        )
+    result = dataclasses.replace(whole, cells=[c for c in whole.cells if c.measure in measures]) if gates else whole
+    if not request.quiet:
+        for line in told(collection, whole, _unused(request, asked)):
+            say(line)
+    failures = [text for gate in gates for text in gate.failures(whole)]
+    if measures:
+        _write(request, result, form)
+    if request.manifest is not None:
+        _write_manifest(request, collection, whole, failures, started)
+    for text in failures:
+        say(f"fail-if: {text}")
+    if gates and not failures and not request.quiet:
+        say(f"fail-if: {', '.join(str(g) for g in gates)}: holds for no run")
+    return 3 if failures else 0
+
+
+def _check(request: Request) -> str:
+    """Refuse what cannot be, before anything is read; the format of the output."""
+    if request.engine != "local":
+        raise not_yet(f"--engine {request.engine}", "Accepted: local.")
+    if request.ties == "expected":
+        raise not_yet("--ties expected", f"Accepted: {', '.join(_TIES)}.")
+    if request.ties is not None:
+        choose("--ties", request.ties, _TIES)
+    choose("--unknown", request.unknown, _UNKNOWN)
+    choose("--missing", request.missing, _MISSING)
+    if not request.measures and not request.fail_if:
+        raise LightmeterError("no measure is asked for. Name at least one, such as -m nDCG@10; 'lightmeter measures' lists them.")
+    if request.output == "-":
+        request.output = None
+    form = _form(request)
+    for option, path in (("--output", request.output), ("--manifest", request.manifest)):
+        if path is not None:
+            check_writable(path, option)
+    if request.output and request.manifest and os.path.realpath(request.output) == os.path.realpath(request.manifest):
+        raise LightmeterError(f"--output and --manifest are both {request.output}. Give them different names.")
+    for run in request.runs:
+        _refuse_measure(run)
+    return form
+
+
+def _form(request: Request) -> str:
+    ending = os.path.splitext(request.output or "")[1].lower()
+    form = choose("--format", request.form, FORMATS) if request.form is not None else _ENDINGS.get(ending, "table")
+    if form == "parquet" and request.output is None:
+        raise LightmeterError("the format parquet needs a file. Name it with -o FILE.parquet.")
+    return form
+
+
+def _refuse_measure(run: str) -> None:
+    """A measure where a run stands: ``-m nDCG@10 AP``."""
+    if os.path.exists(run) or "=" in run or "/" in run or "." in run:
+        return
+    try:
+        parse_term(run, "measure")
+    except LightmeterError:
+        return
+    raise LightmeterError(f"there is no run {run!r}, but a measure of that name. Repeat -m for each measure: -m {run}.")
+
+
+def _policy(text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return parse_term(text, "policy")
+    except LightmeterError as error:
+        raise later_policy(text) or error from None
+
+
+def _load(request: Request, measures: list[Any]) -> Collection:
+    return load(
+        request.runs if len(request.runs) > 1 else request.runs[0],
+        request.qrels,
+        request.groups or None,
+        request.targets or None,
+        intents=request.intents,
+        intent_probabilities=request.intent_probabilities,
+        sequence=request.sequence,
+        segment=request.segment,
+        queries=request.queries,
+        columns=pairs("--columns", request.columns) or None,
+        ordinal=texts_by_name("--ordinal", request.ordinal) or None,
+        bins=numbers_by_name("--bins", request.bins) or None,
+        bias=request.bias,
+        attributes=attributes_of(measures),
+    )
+
+
+def _unused(request: Request, measures: list[Any]) -> list[str]:
+    """What was given and plays no part."""
+    wanted = attributes_of(measures)
+    out = []
+    if wanted is not None:
+        if request.groups and not wanted:
+            out.append("--groups is not read: no measure looks at groups")
+        declared = [*texts_by_name("--ordinal", request.ordinal), *numbers_by_name("--bins", request.bins), *request.bias]
+        strange = [name for name in dict.fromkeys(declared) if name not in wanted]
+        if strange:
+            out.append(f"declared, but no measure looks at it: {', '.join(strange)}")
+    if request.queries is not None and request.segment is None:
+        out.append("--queries is not read: it serves --segment")
+    return out
+
+
+def _input_files(request: Request, collection: Collection) -> list[str]:
+    named = [request.qrels, request.intents, request.intent_probabilities, request.sequence, request.queries, *request.runs, *request.groups, *request.targets]
+    plugins = [p for p in request.plugins if p.endswith(".py")]
+    return list(dict.fromkeys([*(f for s in collection.inputs for f in s.files), *(n for n in named if n), *plugins]))
+
+
+def _write(request: Request, result: Result, form: str) -> None:
+    content = render(result, form, per_query=request.per_query, width=_width() if request.output is None else NARROW)
+    if request.output is not None:
+        write_whole(request.output, content)
+    else:
+        write_out(content)
+
+
+def write_out(content: bytes) -> None:
+    """Write to standard output, bytes as they are."""
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:
+        sys.stdout.write(content.decode())
+    else:
+        binary.write(content)
+        binary.flush()
+
+
+def render(result: Result, form: str, *, per_query: bool = False, width: int = NARROW) -> bytes:
+    """The table of a result in one of the formats."""
+    from lightmeter.output import records
+
+    frame = records.finite(result.frame(per_query=per_query))
+    if form in ("jsonl", "csv", "parquet"):
+        return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
+    from lightmeter.output.grid import Grid
+    from lightmeter.output.markup import latex, markdown
+    from lightmeter.output.text import text_table
+
+    grid, notes = Grid.of(frame), result_notes(result)
+    if form == "latex":
+        return latex(grid, notes).encode()
+    if form == "markdown":
+        return markdown(grid, notes).encode()
+    return (text_table(grid, width) + "\n" + "".join(f"{n}\n" for n in notes)).encode()
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else NARROW
+
+
+def _write_manifest(request: Request, collection: Collection, result: Result, failures: list[str], started: float) -> None:
+    import json
+    from datetime import UTC, datetime
+
+    from lightmeter.conventions import file_digests
+
+    files = [f for f in _input_files(request, collection) if os.path.isfile(f)]
+    made = {
+        **result.manifest,
+        "command": "lightmeter " + shlex.join(sys.argv[1:]),
+        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.time() - started, 3),
+        "seed": None,
+        "fail_if": {"conditions": list(request.fail_if), "failed": failures},
+        "files": file_digests(files),
+    }
+    write_whole(str(request.manifest), (json.dumps(made, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+__all__ = ["FORMATS", "Gate", "Request", "render"]

@@ -1,0 +1,59 @@
+"""Messages to the user: one line each, on standard error."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from lightmeter.errors import LightmeterError, suggest
+from lightmeter.output.grid import printable
+
+#: Commands and options that belong to the contract and come with later versions.
+_COMMANDS = ("audit", "sweep", "compare", "attention", "rerank", "train")
+_OPTIONS = ("--report", "--rng", "--samples")
+_POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
+
+
+def say(text: str) -> None:
+    """Print a message, named as ours."""
+    print(f"lightmeter: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def not_yet(what: str, instead: str = "") -> LightmeterError:
+    """The error for what is announced, but not built."""
+    return LightmeterError(f"{what} is not yet available in this version.{f' {instead}' if instead else ''}")
+
+
+def later(arguments: list[str]) -> str | None:
+    """The message where a command or option of a later version is asked for."""
+    if arguments and arguments[0] in _COMMANDS:
+        return str(not_yet(f"the command '{arguments[0]}'", "There are: evaluate, measures, demo."))
+    for text in arguments:
+        option = text.partition("=")[0]
+        if option in _OPTIONS:
+            return str(not_yet(f"the option {option}", "Leave it out."))
+    return None
+
+
+def later_policy(text: str) -> LightmeterError | None:
+    """The error where a policy of a later version is asked for."""
+    name = re.match(r"\s*(\w*)", text)
+    if name and name[1] in _POLICIES:
+        return not_yet(f"the policy {name[1]}", "There are: Static(ties=..) and Samples(weight=..).")
+    return None
+
+
+def usage(error: Any) -> str:
+    """What typer has to say, in our form."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "lightmeter"
+    return f"{text[:1].lower()}{text[1:]}. Type '{command} --help' for what it takes."
+
+
+def choose(option: str, value: str, options: tuple[str, ...]) -> str:
+    """The value, if it is one of the options."""
+    if value not in options:
+        raise LightmeterError(f"{option} is {value!r}.{suggest(value, options)} Accepted: {', '.join(options)}.")
+    return value

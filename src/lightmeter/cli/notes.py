@@ -1,0 +1,109 @@
+"""What is said about a result: conventions, what was ignored, and what is undefined and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from lightmeter.collection import Collection
+from lightmeter.output.grid import REASONS
+from lightmeter.result import Result
+
+_FEW = 3
+
+
+def told(collection: Collection, result: Result, unused: list[str]) -> list[str]:
+    """Lines for standard error: the conventions, notes of the readers, and what was ignored."""
+    lines = [conventions_line(result), *(f"note: {note}" for note in collection.notes), *(f"note: {text}" for text in unused)]
+    lines += [f"ignored: {what}: {count}" for what, count in collection.ignored.items()]
+    return lines
+
+
+def conventions_line(result: Result) -> str:
+    """The conventions in force in one line; many runs are told as a range."""
+    parts = []
+    shares = result.manifest.get("unknown", {})
+    for name, rule in result.conventions.items():
+        attribute = name.removeprefix("unknown ")
+        if name == "policy" and rule.startswith("Static(ties="):
+            continue  # the ties say it
+        if attribute in shares and attribute != name and len(shares[attribute]) > _FEW:
+            rule = _range(shares[attribute])
+        if name == "missing" and len(result.answered) > _FEW:
+            rule = _short_missing(rule, result)
+        parts.append(f"{name}={rule.replace('; ', ', ')}")
+    return f"conventions: {'; '.join(parts)}"
+
+
+def _range(shares: dict[str, dict[str, float]]) -> str:
+    documents = [s["documents"] for s in shares.values()]
+    exposure = [s["exposure"] for s in shares.values()]
+    return f"{min(documents):.1%} to {max(documents):.1%} of documents, {min(exposure):.1%} to {max(exposure):.1%} of exposure"
+
+
+def _short_missing(rule: str, result: Result) -> str:
+    gone = sum(1 for here in result.answered.values() if not here.all())
+    return rule.partition("; ")[0] + (f"; {gone} of {len(result.answered)} runs leave queries unanswered" if gone else "")
+
+
+def result_notes(result: Result) -> list[str]:
+    """Lines below a table: how many queries, what is undefined and why."""
+    return [*_counts(result), *_answered(result), *_reasons(result)]
+
+
+def _counts(result: Result) -> list[str]:
+    """n, and where it is less than the number of queries."""
+    total = len(result.queries)
+    less: dict[tuple[str, int], list[str]] = {}
+    for cell in result.cells:
+        n = int((~np.isnan(cell.values.value)).sum())
+        if n < total:
+            runs = less.setdefault((str(cell.measure), n), [])
+            if cell.run not in runs:
+                runs.append(cell.run)
+    lines = [f"n = {total} {'query' if total == 1 else 'queries'}" + (", but for:" if less else "")]
+    return lines + [f"  n = {n} for {measure}: {_runs(result, runs)}" for (measure, n), runs in less.items()]
+
+
+def _answered(result: Result) -> list[str]:
+    total = len(result.queries)
+    counts = {run: int(here.sum()) for run, here in result.answered.items()}
+    if all(n == total for n in counts.values()):
+        return [f"answered {total}/{total}" + (" by every run" if len(counts) > 1 else "")]
+    return ["answered: " + ", ".join(f"{run} {n}/{total}" for run, n in counts.items())]
+
+
+def _reasons(result: Result) -> list[str]:
+    """One line a measure and reason: what is undefined, and what has a value all the same."""
+    found: dict[tuple[str, str, bool], Counter[str]] = {}
+    for cell in result.cells:
+        if cell.values.reason is None:
+            continue
+        undefined = np.isnan(cell.values.value)
+        for reason, lost in zip(cell.values.reason, undefined, strict=True):
+            if reason is not None:
+                key = (str(cell.measure), str(reason), bool(lost))
+                counts = found.setdefault(key, Counter())
+                counts[cell.run] += 1
+    # a measure by group says it once a group: count queries, not groups
+    groups = Counter((str(c.measure), c.run) for c in result.cells)
+    lines = []
+    for (measure, reason, lost), counts in found.items():
+        words = f"{reason} ({REASONS[reason]})" if reason in REASONS else reason
+        kept = "undefined" if lost else "has a value, though"
+        each = {run: n if groups[measure, run] == 1 else n for run, n in counts.items()}
+        what = "values" if any(groups[measure, run] > 1 for run in counts) else "queries"
+        lines.append(f"{measure} {kept}: {words}: {_numbers(result, each)} {what}")
+    return lines
+
+
+def _numbers(result: Result, counts: dict[str, int]) -> str:
+    runs = result.runs
+    if len(counts) == len(runs) and len(set(counts.values())) == 1:
+        return f"{next(iter(counts.values()))}" + (" in each run," if len(runs) > 1 else "")
+    return ", ".join(f"{run} {n}" for run, n in counts.items())
+
+
+def _runs(result: Result, runs: list[str]) -> str:
+    return "every run" if len(runs) == len(result.runs) else ", ".join(runs)

@@ -1,0 +1,67 @@
+"""Options of the form ``NAME=VALUE,..``."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+
+from lightmeter.errors import LightmeterError
+
+
+def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """``a=b,c=d`` as a dictionary.
+
+    Examples
+    --------
+    >>> pairs("--columns", ["query=qid,doc=item", "score=p"])
+    {'query': 'qid', 'doc': 'item', 'score': 'p'}
+    """
+    out: dict[str, str] = {}
+    for text in given:
+        for part in _split(text):
+            name, equals, value = (s.strip() for s in part.partition("="))
+            if not (name and equals and value):
+                raise LightmeterError(f"{option} {text}: {part!r} is not a pair. Accepted: OURS=THEIRS,.. such as query=qid,doc=item.")
+            if name in out:
+                raise LightmeterError(f"{option}: {name!r} is given twice ({out[name]} and {value}).")
+            out[name] = value
+    return out
+
+
+def texts_by_name(option: str, given: Iterable[str], example: str = "level=low,mid,high") -> dict[str, list[str]]:
+    """``a=x,y,z`` as ``{a: [x, y, z]}``.
+
+    Examples
+    --------
+    >>> texts_by_name("--ordinal", ["level=low,mid,high"])
+    {'level': ['low', 'mid', 'high']}
+    """
+    out: dict[str, list[str]] = {}
+    for text in given:
+        name, equals, rest = text.partition("=")
+        name, values = name.strip(), [v.strip() for v in _split(rest)]
+        if not (name and equals and values and all(values)):
+            raise LightmeterError(f"{option} {text}: this is not NAME=VALUE,VALUE,.. Accepted: such as {example}.")
+        if name in out:
+            raise LightmeterError(f"{option}: {name!r} is given twice.")
+        if len(set(values)) < len(values):
+            twice = next(v for v in values if values.count(v) > 1)
+            raise LightmeterError(f"{option} {text}: {twice!r} stands there twice.")
+        out[name] = values
+    return out
+
+
+def numbers_by_name(option: str, given: Iterable[str]) -> dict[str, list[float]]:
+    """``a=0,1,11`` as ``{a: [0.0, 1.0, 11.0]}``."""
+    out: dict[str, list[float]] = {}
+    for name, values in texts_by_name(option, given, "age=0,18,65").items():
+        try:
+            out[name] = [float(v) for v in values]
+        except ValueError:
+            raise LightmeterError(f"{option} {name}={','.join(values)}: not all of these are numbers. Accepted: such as age=0,18,65.") from None
+    return out
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas; a part with a comma of its own stands in double quotes."""
+    return next(csv.reader([text], skipinitialspace=True), [])

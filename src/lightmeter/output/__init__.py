@@ -1,0 +1,1 @@
+"""Writers: tables of results as text, CSV, JSON lines, Parquet, LaTeX and Markdown."""

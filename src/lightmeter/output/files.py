@@ -1,0 +1,56 @@
+"""Writing without half-written files: to a temporary name beside the target, then renamed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from lightmeter.errors import LightmeterError
+
+
+def check_writable(path: str, option: str) -> None:
+    """Refuse a path that cannot become a file, before any work is done."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise LightmeterError(f"{option} {path}: this is a folder. Accepted: the name of a file.")
+    if not os.path.isdir(folder):
+        raise LightmeterError(f"{option} {path}: there is no folder {folder}. Create it first.")
+    if not os.access(path if os.path.exists(path) and not _regular(path) else folder, os.W_OK):
+        raise LightmeterError(f"{option} {path}: no permission to write there.")
+
+
+def check_not_input(path: str, option: str, inputs: Iterable[str]) -> None:
+    """Refuse to write over what was read, or into a folder whose files are the parts of a run."""
+    target = os.path.realpath(path)
+    for name in inputs:
+        if os.path.realpath(name) == target or (os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name)):
+            raise LightmeterError(f"{option} {path}: this is an input, and inputs are never written. Choose another name.")
+        if os.path.isdir(name) and os.path.dirname(target) == os.path.realpath(name):
+            raise LightmeterError(f"{option} {path}: a file in the folder {name} would be read as a part of the run the next time. Choose another folder.")
+
+
+def write_whole(path: str, content: bytes) -> None:
+    """Write a file so that it is there whole or as it was before; a device or pipe is written directly."""
+    if os.path.exists(path) and not _regular(path):
+        Path(path).write_bytes(content)
+        return
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name[:200]}.{os.getpid()}.part")
+    try:
+        with open(temporary, "xb") as handle:
+            handle.write(content)
+        if os.path.exists(target):
+            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+        os.replace(temporary, target)
+    except OSError as error:
+        raise LightmeterError(f"{path} cannot be written: {error.strerror or error}.") from None
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _regular(path: str) -> bool:
+    return stat.S_ISREG(os.stat(path).st_mode)

@@ -1,0 +1,96 @@
+"""A result as a grid for people: a row for each run (query, segment), a column for each measure (and group)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+#: What a reason says, in words; measures of plugins may have others.
+REASONS = {
+    "no_relevant": "no relevant document in the judgments",
+    "not_in_run": "judged, but not answered by the run",
+    "no_known_member": "the group of no ranked document is known",
+    "no_target": "there is no target to compare with",
+    "empty_group": "a group without a document",
+    "zero_merit": "a group without merit",
+    "zero_target_share": "a group whose target share is 0",
+    "few_samples": "too few sampled rankings",
+    "no_query": "no query to average over",
+    "undefined": "the measure has no value there",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One value of a grid."""
+
+    value: float | None
+    se: float | None
+    n: int | None
+    reason: str | None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "-"
+        return number(self.value) + (f" ±{number(self.se)}" if self.se is not None else "")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values by row and column.
+
+    Attributes
+    ----------
+    index
+        Names of the row labels: ``run``, and ``query`` and ``segment`` where there are such.
+    columns
+        Pairs of measure and group (or None).
+    rows
+        Row labels, and an entry for each column.
+    """
+
+    index: list[str]
+    columns: list[tuple[str, str | None]]
+    rows: list[tuple[tuple[str, ...], list[Entry | None]]]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> Grid:
+        """From the table of a result."""
+        index = ["run", *(name for name in ("query", "segment") if frame[name].null_count() < len(frame))]
+        columns: dict[tuple[str, str | None], int] = {}
+        rows: dict[tuple[Any, ...], dict[int, Entry]] = {}
+        names = [*index, "measure", "group", "value", "se", "n", "reason"]
+        for *key, measure, group, value, se, n, reason in frame.select(names).iter_rows():
+            at = columns.setdefault((measure, group), len(columns))
+            row = rows.setdefault(tuple(key), {})
+            row[at] = Entry(value, se, n, reason)
+        made = [(_labels(index, key), [row.get(i) for i in range(len(columns))]) for key, row in rows.items()]
+        return cls(index, list(columns), made)
+
+    def titles(self) -> list[str]:
+        """Titles of the columns: the measure, with the group where there is one."""
+        return [measure if group is None else f"{measure} {group}" for measure, group in self.columns]
+
+
+def _labels(index: list[str], key: tuple[Any, ...]) -> tuple[str, ...]:
+    """Texts for the labels; the row of a mean is named."""
+    row = dict(zip(index, key, strict=True))
+    whole = row.get("query") is None
+    blank = {"query": "(mean)", "segment": "(all)" if whole else ""}
+    return tuple(blank.get(name, "") if value is None else printable(str(value)) for name, value in row.items())
+
+
+def number(value: float | None) -> str:
+    """A number for people: four decimals, or as many digits as it needs where those would say nothing."""
+    if value is None:
+        return "-"
+    if value and abs(value) < 0.00005:
+        return f"{value:.1e}"
+    return f"{value:.4f}" if abs(value) < 10_000 else f"{value:.6g}"
+
+
+def printable(text: str) -> str:
+    """The text with control characters shown instead of obeyed."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,0 +1,50 @@
+"""Results for programs: JSON lines, CSV and Parquet, one row a value.
+
+Numbers are written in full precision, the shortest digits that read back as the same number. What does not apply or is not defined is null (empty in CSV);
+there are no infinities and no NaN. Texts are written as they stand: a spreadsheet may take a document id that begins with ``=`` for a formula.
+"""
+
+from __future__ import annotations
+
+import io
+
+import polars as pl
+
+
+def finite(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with null in place of NaN and infinities."""
+    numbers = [name for name, kind in frame.schema.items() if kind.is_float()]
+    return frame.with_columns(pl.when(pl.col(n).is_finite()).then(pl.col(n)).alias(n) for n in numbers)
+
+
+def jsonl(frame: pl.DataFrame) -> bytes:
+    """One JSON object a row, with all keys in the order of the columns.
+
+    Examples
+    --------
+    >>> jsonl(pl.DataFrame({"run": ["a"], "value": [float("nan")]}))
+    b'{"run":"a","value":null}\\n'
+    """
+    buffer = io.BytesIO()
+    finite(frame).write_ndjson(buffer)
+    return buffer.getvalue()
+
+
+def csv(frame: pl.DataFrame) -> bytes:
+    """Comma-separated values with a header.
+
+    Examples
+    --------
+    >>> csv(pl.DataFrame({"run": ["a, b"], "value": [None]}))
+    b'run,value\\n"a, b",\\n'
+    """
+    buffer = io.BytesIO()
+    finite(frame).write_csv(buffer)
+    return buffer.getvalue()
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    """A Parquet file."""
+    buffer = io.BytesIO()
+    finite(frame).write_parquet(buffer)
+    return buffer.getvalue()

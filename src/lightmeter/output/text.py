@@ -1,0 +1,78 @@
+"""Tables for people, in plain text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from lightmeter.output.grid import Entry, Grid, number
+
+
+def text_table(grid: Grid, width: int) -> str:
+    """The grid with runs as rows; where that is wider than ``width``, with measures as rows; else one line a value."""
+    for lines in (_wide(grid), _tall(grid)):
+        if max(map(cells, lines)) <= width:
+            return "\n".join(lines) + "\n"
+    return "\n".join(_long(grid)) + "\n"
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], texts: int) -> list[str]:
+    """Lines of a table: the first ``texts`` columns to the left, the others (numbers) to the right."""
+    table = [header, *rows]
+    widths = [max(cells(row[i]) for row in table) for i in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        parts = [_pad(cell, widths[i], left=i < texts) for i, cell in enumerate(row)]
+        return "  ".join(parts).rstrip()
+
+    return [line(header), "  ".join("-" * w for w in widths), *map(line, rows)]
+
+
+def cells(text: str) -> int:
+    """How many places a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _pad(text: str, width: int, *, left: bool) -> str:
+    space = " " * (width - cells(text))
+    return text + space if left else space + text
+
+
+def _show(entry: Entry | None) -> str:
+    return "" if entry is None else str(entry)
+
+
+def _wide(grid: Grid) -> list[str]:
+    rows = [[*labels, *map(_show, entries)] for labels, entries in grid.rows]
+    return aligned([*grid.index, *grid.titles()], rows, len(grid.index))
+
+
+def _tall(grid: Grid) -> list[str]:
+    grouped = any(group is not None for _, group in grid.columns)
+    header = ["measure", *(["group"] if grouped else []), *(" ".join(filter(None, labels)) for labels, _ in grid.rows)]
+    rows = []
+    for i, (measure, group) in enumerate(grid.columns):
+        names = [measure, *([group or ""] if grouped else [])]
+        rows.append([*names, *(_show(entries[i]) for _, entries in grid.rows)])
+    return aligned(header, rows, 2 if grouped else 1)
+
+
+def _long(grid: Grid) -> list[str]:
+    grouped = any(group is not None for _, group in grid.columns)
+    sampled = any(e is not None and e.se is not None for _, entries in grid.rows for e in entries)
+    reasons = any(e is not None and e.reason is not None for _, entries in grid.rows for e in entries)
+    counted = any(e is not None and e.n is not None for _, entries in grid.rows for e in entries)
+    texts = [*grid.index, "measure", *(["group"] if grouped else [])]
+    header = [*texts, "value", *(["se"] if sampled else []), *(["n"] if counted else []), *(["reason"] if reasons else [])]
+    rows = []
+    for labels, entries in grid.rows:
+        for (measure, group), entry in zip(grid.columns, entries, strict=True):
+            if entry is None:
+                continue
+            row = [*labels, measure, *([group or ""] if grouped else []), number(entry.value)]
+            row += [number(entry.se) if entry.se is not None else ""] if sampled else []
+            row += ["" if entry.n is None else str(entry.n)] if counted else []
+            rows.append([*row, *([entry.reason or ""] if reasons else [])])
+    return aligned(header, rows, len(texts))

@@ -1,0 +1,117 @@
+"""Terms of one's own from outside: modules named by the user, and installed packages that announce themselves.
+
+A module registers its measures by being imported. Installed packages announce modules under the entry-point group ``lightmeter.terms``; they are
+imported only when a name is not known otherwise, or to list what there is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+from lightmeter.errors import LightmeterError, TermError
+from lightmeter.notation import parse
+
+GROUP = "lightmeter.terms"
+_announced: list[str] | None = None
+
+
+def load_plugin(spec: str) -> ModuleType:
+    """Import a plugin by the name of its module, or by the path of its ``.py`` file.
+
+    Modules are also looked for in the current directory; a file also finds the modules beside it.
+
+    Raises
+    ------
+    LightmeterError
+        Where there is no such module, or it fails.
+    """
+    by_path = spec.endswith(".py")
+    if by_path and not os.path.isfile(spec):
+        raise LightmeterError(f"the plugin {spec} does not exist. Accepted: the name of a module, or the path of a .py file.")
+    folder = os.path.dirname(os.path.abspath(spec)) if by_path else os.getcwd()
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        return _import_file(spec) if by_path else importlib.import_module(spec)
+    except (Exception, SystemExit) as error:  # whatever the plugin raises is the plugin's
+        if _debugging():
+            raise
+        raise LightmeterError(f"the plugin {spec} cannot be loaded: {_told(error, spec)}") from error
+
+
+def load_announced() -> list[str]:
+    """Import what installed packages announce, once; returns a message for each that fails."""
+    global _announced  # noqa: PLW0603 - one process, one set of installed packages
+    if _announced is None:
+        from importlib.metadata import entry_points
+
+        _announced = []
+        for point in entry_points(group=GROUP):
+            try:
+                point.load()
+            except (Exception, SystemExit) as error:
+                package = point.dist.name if point.dist is not None else "a package"
+                _announced.append(f"the plugin {point.name} ({point.value}) of {package} cannot be loaded: {_told(error, point.value)}")
+    return list(_announced)
+
+
+def parse_term(text: str, kind: str | None = None, *, read: Any = parse) -> Any:
+    """Read a term; where it is not known, installed packages are asked for it."""
+    args = () if kind is None else (kind,)
+    try:
+        return read(text, *args)
+    except TermError as first:
+        failures = load_announced()
+        try:
+            return read(text, *args)
+        except TermError as second:
+            if failures:
+                raise TermError(f"{second} Also, {'; '.join(failures)}") from None
+            raise second from first
+
+
+def _import_file(path: str) -> ModuleType:
+    full = os.path.realpath(path)
+    name = os.path.splitext(os.path.basename(full))[0]
+    known = sys.modules.get(name)
+    if known is not None:
+        if os.path.realpath(getattr(known, "__file__", None) or "") == full:
+            return known
+        name = f"lightmeter_plugin_{name}"
+    spec = importlib.util.spec_from_file_location(name, full)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _told(error: BaseException, spec: str) -> str:
+    """An error in one sentence, with the line of the plugin it comes from."""
+    if isinstance(error, ModuleNotFoundError) and error.name == spec.partition(":")[0]:
+        return f"there is no module named {error.name!r}. Looked for among the installed packages and in the current directory."
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno} is not Python: {error.msg}."
+    text = " ".join(str(error).split()) or "no message"
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if os.path.splitext(os.path.basename(file))[0] == os.path.splitext(os.path.basename(spec))[0].split(".")[-1].split(":")[0]:
+            place = f" (line {trace.tb_lineno} of {file})"
+        trace = trace.tb_next
+    return f"{type(error).__name__}: {text.rstrip('.')}{place}."
+
+
+def _debugging() -> bool:
+    return bool(os.environ.get("LIGHTMETER_DEBUG"))
