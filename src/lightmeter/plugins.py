@@ -32,7 +32,9 @@ def load_plugin(spec: str) -> ModuleType:
     """
     by_path = spec.endswith(".py")
     if by_path and not os.path.isfile(spec):
-        raise LightmeterError(f"the plugin {spec} does not exist. Accepted: the name of a module, or the path of a .py file.")
+        raise LightmeterError(
+            f"the plugin {spec} does not exist. Accepted: the name of a module, or the path of a .py file."
+        )
     folder = os.path.dirname(os.path.abspath(spec)) if by_path else os.getcwd()
     if folder not in sys.path:
         sys.path.append(folder)
@@ -56,7 +58,9 @@ def load_announced() -> list[str]:
                 point.load()
             except (Exception, SystemExit) as error:
                 package = point.dist.name if point.dist is not None else "a package"
-                _announced.append(f"the plugin {point.name} ({point.value}) of {package} cannot be loaded: {_told(error, point.value)}")
+                _announced.append(
+                    f"the plugin {point.name} ({point.value}) of {package} cannot be loaded: {_told(error, point.value)}"
+                )
     return list(_announced)
 
 
@@ -107,7 +111,10 @@ def _told(error: BaseException, spec: str) -> str:
     trace = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if os.path.splitext(os.path.basename(file))[0] == os.path.splitext(os.path.basename(spec))[0].split(".")[-1].split(":")[0]:
+        if (
+            os.path.splitext(os.path.basename(file))[0]
+            == os.path.splitext(os.path.basename(spec))[0].split(".")[-1].split(":")[0]
+        ):
             place = f" (line {trace.tb_lineno} of {file})"
         trace = trace.tb_next
     return f"{type(error).__name__}: {text.rstrip('.')}{place}."

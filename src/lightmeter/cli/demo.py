@@ -1,3 +1,120 @@
+"""The command ``demo``: the collection that comes with lightmeter, through the command ``evaluate``."""
+
 from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+from contextlib import ExitStack
+from importlib.resources import as_file, files
+
+from lightmeter.cli.evaluate import Request, perform, write_out
+from lightmeter.errors import LightmeterError
+from lightmeter.result import Result
+
+RUNS = ("baseline", "relevant", "fairer")
+RELEVANCE, GENDER, LOSS, SHARE = (
+    "nDCG@10",
+    "GF(by='gender', user=RBP(p=0.8))",
+    "EEL(user=RBP(p=0.5))",
+    "Share(by='gender')@10",
+)
+MEASURES = (
+    RELEVANCE,
+    "ERR",
+    "EED(user=RBP(p=0.5))",
+    LOSS,
+    GENDER,
+    "GF(by='seniority', div=NMD, user=RBP(p=0.8))",
+    "GFR(of=[ERR, GF(by='gender'), GF(by='seniority', div=NMD)])",
+    SHARE,
+)
+REQUEST = Request(
+    runs=[f"{name}={name}.run.gz" for name in RUNS],
+    measures=list(MEASURES),
+    qrels="qrels.txt",
+    groups=["groups.csv"],
+    targets=["targets.csv"],
+    ordinal=["seniority=junior,mid,senior"],
+)
+_TARGET = 0.5
+_NEAR = 0.05
+
+
 def run_demo() -> int:
-    return 0
+    """Show the command, run it, and say how to read what it printed."""
+    folder = files("lightmeter") / "data" / "demo"
+    with ExitStack() as stack:
+        names = [f"{name}.run.gz" for name in RUNS] + ["qrels.txt", "groups.csv", "targets.csv"]
+        try:
+            paths = {name: str(stack.enter_context(as_file(folder / name))) for name in names}
+        except FileNotFoundError as error:
+            raise LightmeterError(
+                f"the demo collection is not complete: {error.filename} is missing. Install lightmeter again."
+            ) from None
+        write_out(f"{_opening(os.path.dirname(paths['qrels.txt']))}\n".encode())
+        request = dataclasses.replace(
+            REQUEST,
+            runs=[f"{name}={paths[f'{name}.run.gz']}" for name in RUNS],
+            qrels=paths["qrels.txt"],
+            groups=[paths["groups.csv"]],
+            targets=[paths["targets.csv"]],
+        )
+        outcome = perform(request)
+    write_out(f"\n{reading(outcome.result)}\n".encode())
+    return outcome.code
+
+
+def _opening(folder: str) -> str:
+    return (
+        "SYNTHETIC data: job advertisements and candidates, drawn by a program; nothing in them is about real people.\n\n"
+        f"$ cd {shlex.quote(folder)}\n$ {command(REQUEST)}\n"
+    )
+
+
+def command(request: Request) -> str:
+    """The command line that makes a request like the demo's."""
+    lines = [
+        f"lightmeter evaluate {shlex.join(request.runs)}",
+        shlex.join(
+            [
+                "--qrels",
+                str(request.qrels),
+                *(t for g in request.groups for t in ("--groups", g)),
+                *(t for g in request.targets for t in ("--targets", g)),
+            ]
+        ),
+        *(shlex.join(["--ordinal", o]) for o in request.ordinal),
+        *(f'-m "{m}"' if "'" in m else shlex.join(["-m", m]) for m in request.measures),
+    ]
+    return " \\\n    ".join(lines)
+
+
+def reading(result: Result) -> str:
+    """Two sentences on how to read the table, true of its numbers."""
+    means = {(row["run"], row["measure"], row["group"]): row["value"] for row in result.mean().iter_rows(named=True)}
+
+    def of(run: str, measure: str, group: str | None = None) -> float:
+        return float(means[run, measure, group])
+
+    best = max(RUNS, key=lambda run: of(run, RELEVANCE))
+    even = max(RUNS, key=lambda run: of(run, GENDER))
+    women = {run: of(run, SHARE, "f") for run in RUNS}
+    away = abs(women[best] - _TARGET) > _NEAR
+    first = (
+        f"The run '{best}' is the most relevant (nDCG@10 {of(best, RELEVANCE):.2f}), {'but' if away else 'and'} women hold {women[best]:.0%} of its first ten "
+        f"places where the target asks for {_TARGET:.0%}."
+    )
+    if even == best:
+        return f"{first}\nNo other run is nearer to that target over all ranks (GF {of(best, GENDER):.2f}), so here relevance and fairness agree."
+    cost = 1.0 - of(even, RELEVANCE) / of(best, RELEVANCE)
+    loss = min(RUNS, key=lambda run: of(run, LOSS))
+    shares = (
+        f" and shares out exposure most nearly as an ideal policy would (EEL {of(even, LOSS):.2f} against {of(best, LOSS):.2f}, lower is better)"
+        if loss == even
+        else ""
+    )
+    return (
+        f"{first}\nThe run '{even}' comes nearest to the target (GF {of(even, GENDER):.2f} against {of(best, GENDER):.2f}, women {women[even]:.0%} of the first ten)"
+        f"{shares}, at the price of {cost:.1%} of nDCG@10."
+    )

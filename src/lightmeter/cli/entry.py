@@ -60,7 +60,9 @@ def _run(given: list[str]) -> int:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise LightmeterError(f"the argument {text!r} is not valid UTF-8. Rename the file, or give it in another way.") from None
+            raise LightmeterError(
+                f"the argument {text!r} is not valid UTF-8. Rename the file, or give it in another way."
+            ) from None
     job = _parse(given)
     return job() if callable(job) else int(job or 0)
 
@@ -94,7 +96,8 @@ def _defect(error: Exception) -> int:
         return DEFECT
     kind = type(error).__name__
     return _tell(
-        f"defect: {kind}: {error}. This is a defect of lightmeter or of a plugin, not of your input. Set LIGHTMETER_DEBUG=1 to see where it happened.", DEFECT
+        f"defect: {kind}: {error}. This is a defect of lightmeter or of a plugin, not of your input. Set LIGHTMETER_DEBUG=1 to see where it happened.",
+        DEFECT,
     )
 
 

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from lightmeter.cli.gates import Gate, read_gates
+from lightmeter.cli.gates import read_gates
 from lightmeter.cli.measured import attributes_of
 from lightmeter.cli.messages import choose, later_policy, not_yet, say
 from lightmeter.cli.notes import result_notes, told
@@ -25,7 +25,14 @@ from lightmeter.plugins import load_plugin, parse_term
 from lightmeter.result import Result
 
 FORMATS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
-_ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".tex": "latex", ".md": "markdown"}
+_ENDINGS = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".tex": "latex",
+    ".md": "markdown",
+}
 _TIES = ("docno", "file", "error")
 _UNKNOWN = ("uniform", "drop", "distinct", "error")
 _MISSING = ("zero", "skip", "error")
@@ -66,10 +73,19 @@ class Request:
 
     def run(self) -> int:
         """Do it; the exit code."""
-        return _run(self)
+        return perform(self).code
 
 
-def _run(request: Request) -> int:
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a request: the exit code, and the result with the measures asked for."""
+
+    code: int
+    result: Result
+
+
+def perform(request: Request) -> Outcome:
+    """Load, evaluate and write."""
     started = time.time()
     form = _check(request)
     for plugin in request.plugins:
@@ -84,7 +100,13 @@ def _run(request: Request) -> int:
             check_not_input(path, option, _input_files(request, collection))
     with Progress(quiet=request.quiet) as progress:
         whole = evaluate(
-            collection, asked, policy=policy, ties=request.ties, unknown=request.unknown, missing=request.missing, depth=request.depth,  # type: ignore[arg-type]
+            collection,
+            asked,
+            policy=policy,
+            ties=request.ties,
+            unknown=request.unknown,
+            missing=request.missing,
+            depth=request.depth,  # type: ignore[arg-type]
             progress=progress.step,
         )
     result = dataclasses.replace(whole, cells=[c for c in whole.cells if c.measure in measures]) if gates else whole
@@ -100,7 +122,7 @@ def _run(request: Request) -> int:
         say(f"fail-if: {text}")
     if gates and not failures and not request.quiet:
         say(f"fail-if: {', '.join(str(g) for g in gates)}: holds for no run")
-    return 3 if failures else 0
+    return Outcome(3 if failures else 0, result)
 
 
 def _check(request: Request) -> str:
@@ -114,7 +136,9 @@ def _check(request: Request) -> str:
     choose("--unknown", request.unknown, _UNKNOWN)
     choose("--missing", request.missing, _MISSING)
     if not request.measures and not request.fail_if:
-        raise LightmeterError("no measure is asked for. Name at least one, such as -m nDCG@10; 'lightmeter measures' lists them.")
+        raise LightmeterError(
+            "no measure is asked for. Name at least one, such as -m nDCG@10; 'lightmeter measures' lists them."
+        )
     if request.output == "-":
         request.output = None
     form = _form(request)
@@ -182,7 +206,11 @@ def _unused(request: Request, measures: list[Any]) -> list[str]:
     if wanted is not None:
         if request.groups and not wanted:
             out.append("--groups is not read: no measure looks at groups")
-        declared = [*texts_by_name("--ordinal", request.ordinal), *numbers_by_name("--bins", request.bins), *request.bias]
+        declared = [
+            *texts_by_name("--ordinal", request.ordinal),
+            *numbers_by_name("--bins", request.bins),
+            *request.bias,
+        ]
         strange = [name for name in dict.fromkeys(declared) if name not in wanted]
         if strange:
             out.append(f"declared, but no measure looks at it: {', '.join(strange)}")
@@ -192,7 +220,16 @@ def _unused(request: Request, measures: list[Any]) -> list[str]:
 
 
 def _input_files(request: Request, collection: Collection) -> list[str]:
-    named = [request.qrels, request.intents, request.intent_probabilities, request.sequence, request.queries, *request.runs, *request.groups, *request.targets]
+    named = [
+        request.qrels,
+        request.intents,
+        request.intent_probabilities,
+        request.sequence,
+        request.queries,
+        *request.runs,
+        *request.groups,
+        *request.targets,
+    ]
     plugins = [p for p in request.plugins if p.endswith(".py")]
     return list(dict.fromkeys([*(f for s in collection.inputs for f in s.files), *(n for n in named if n), *plugins]))
 
@@ -241,7 +278,9 @@ def _width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else NARROW
 
 
-def _write_manifest(request: Request, collection: Collection, result: Result, failures: list[str], started: float) -> None:
+def _write_manifest(
+    request: Request, collection: Collection, result: Result, failures: list[str], started: float
+) -> None:
     import json
     from datetime import UTC, datetime
 
@@ -258,6 +297,3 @@ def _write_manifest(request: Request, collection: Collection, result: Result, fa
         "files": file_digests(files),
     }
     write_whole(str(request.manifest), (json.dumps(made, indent=2, ensure_ascii=False) + "\n").encode())
-
-
-__all__ = ["FORMATS", "Gate", "Request", "render"]

@@ -15,20 +15,24 @@ _FEW = 3
 
 def told(collection: Collection, result: Result, unused: list[str]) -> list[str]:
     """Lines for standard error: the conventions, notes of the readers, and what was ignored."""
-    lines = [conventions_line(result), *(f"note: {note}" for note in collection.notes), *(f"note: {text}" for text in unused)]
+    lines = [
+        conventions_line(result),
+        *(f"note: {note}" for note in collection.notes),
+        *(f"note: {text}" for text in unused),
+    ]
     lines += [f"ignored: {what}: {count}" for what, count in collection.ignored.items()]
     return lines
 
 
 def conventions_line(result: Result) -> str:
-    """The conventions in force in one line; many runs are told as a range."""
+    """The conventions in force in one line; runs that differ are told as a range."""
     parts = []
     shares = result.manifest.get("unknown", {})
     for name, rule in result.conventions.items():
         attribute = name.removeprefix("unknown ")
         if name == "policy" and rule.startswith("Static(ties="):
             continue  # the ties say it
-        if attribute in shares and attribute != name and len(shares[attribute]) > _FEW:
+        if attribute in shares and attribute != name:
             rule = _range(shares[attribute])
         if name == "missing" and len(result.answered) > _FEW:
             rule = _short_missing(rule, result)
@@ -37,19 +41,26 @@ def conventions_line(result: Result) -> str:
 
 
 def _range(shares: dict[str, dict[str, float]]) -> str:
-    documents = [s["documents"] for s in shares.values()]
-    exposure = [s["exposure"] for s in shares.values()]
-    return f"{min(documents):.1%} to {max(documents):.1%} of documents, {min(exposure):.1%} to {max(exposure):.1%} of exposure"
+    if not any(s["documents"] for s in shares.values()):
+        return "no documents"
+    return f"{_ends(shares, 'documents')} of documents, {_ends(shares, 'exposure')} of exposure (1/log2(rank+1))"
+
+
+def _ends(shares: dict[str, dict[str, float]], what: str) -> str:
+    low, high = (f"{end(s[what] for s in shares.values()):.1%}" for end in (min, max))
+    return low if low == high else f"{low} to {high}"
 
 
 def _short_missing(rule: str, result: Result) -> str:
     gone = sum(1 for here in result.answered.values() if not here.all())
-    return rule.partition("; ")[0] + (f"; {gone} of {len(result.answered)} runs leave queries unanswered" if gone else "")
+    return rule.partition("; ")[0] + (
+        f"; {gone} of {len(result.answered)} runs leave queries unanswered" if gone else ""
+    )
 
 
 def result_notes(result: Result) -> list[str]:
     """Lines below a table: how many queries, what is undefined and why."""
-    return [*_counts(result), *_answered(result), *_reasons(result)]
+    return [*_counts(result), *_answered(result), *_directions(result), *_reasons(result)]
 
 
 def _counts(result: Result) -> list[str]:
@@ -74,6 +85,16 @@ def _answered(result: Result) -> list[str]:
     return ["answered: " + ", ".join(f"{run} {n}/{total}" for run, n in counts.items())]
 
 
+def _directions(result: Result) -> list[str]:
+    """Which way is better, by the names of the measures."""
+    ways = {
+        way: list(dict.fromkeys(type(m).__name__ for m in result.measures if m.better == way))
+        for way in ("higher", "lower")
+    }
+    told = [f"{way} is better: {', '.join(names)}" for way, names in ways.items() if names]
+    return ["; ".join(told)] if told else []
+
+
 def _reasons(result: Result) -> list[str]:
     """One line a measure and reason: what is undefined, and what has a value all the same."""
     found: dict[tuple[str, str, bool], Counter[str]] = {}
@@ -86,23 +107,24 @@ def _reasons(result: Result) -> list[str]:
                 key = (str(cell.measure), str(reason), bool(lost))
                 counts = found.setdefault(key, Counter())
                 counts[cell.run] += 1
-    # a measure by group says it once a group: count queries, not groups
-    groups = Counter((str(c.measure), c.run) for c in result.cells)
+    grouped = {str(c.measure) for c in result.cells if c.group is not None}
     lines = []
     for (measure, reason, lost), counts in found.items():
         words = f"{reason} ({REASONS[reason]})" if reason in REASONS else reason
-        kept = "undefined" if lost else "has a value, though"
-        each = {run: n if groups[measure, run] == 1 else n for run, n in counts.items()}
-        what = "values" if any(groups[measure, run] > 1 for run in counts) else "queries"
-        lines.append(f"{measure} {kept}: {words}: {_numbers(result, each)} {what}")
+        what = "values" if measure in grouped else "queries"
+        lines.append(
+            f"{measure}: {'undefined' if lost else 'counted all the same'}, {words}: {_numbers(result, counts, what)}"
+        )
     return lines
 
 
-def _numbers(result: Result, counts: dict[str, int]) -> str:
-    runs = result.runs
-    if len(counts) == len(runs) and len(set(counts.values())) == 1:
-        return f"{next(iter(counts.values()))}" + (" in each run," if len(runs) > 1 else "")
-    return ", ".join(f"{run} {n}" for run, n in counts.items())
+def _numbers(result: Result, counts: dict[str, int], what: str) -> str:
+    if len(counts) == len(result.runs) and len(set(counts.values())) == 1:
+        n = next(iter(counts.values()))
+        return f"{n} {what if n > 1 else {'queries': 'query', 'values': 'value'}[what]}" + (
+            " in each run" if len(counts) > 1 else ""
+        )
+    return f"{what} " + ", ".join(f"{run} {n}" for run, n in counts.items())
 
 
 def _runs(result: Result, runs: list[str]) -> str:

@@ -21,7 +21,9 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
         for part in _split(text):
             name, equals, value = (s.strip() for s in part.partition("="))
             if not (name and equals and value):
-                raise LightmeterError(f"{option} {text}: {part!r} is not a pair. Accepted: OURS=THEIRS,.. such as query=qid,doc=item.")
+                raise LightmeterError(
+                    f"{option} {text}: {part!r} is not a pair. Accepted: OURS=THEIRS,.. such as query=qid,doc=item."
+                )
             if name in out:
                 raise LightmeterError(f"{option}: {name!r} is given twice ({out[name]} and {value}).")
             out[name] = value
@@ -58,7 +60,9 @@ def numbers_by_name(option: str, given: Iterable[str]) -> dict[str, list[float]]
         try:
             out[name] = [float(v) for v in values]
         except ValueError:
-            raise LightmeterError(f"{option} {name}={','.join(values)}: not all of these are numbers. Accepted: such as age=0,18,65.") from None
+            raise LightmeterError(
+                f"{option} {name}={','.join(values)}: not all of these are numbers. Accepted: such as age=0,18,65."
+            ) from None
     return out
 
 

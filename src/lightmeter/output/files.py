@@ -25,10 +25,16 @@ def check_not_input(path: str, option: str, inputs: Iterable[str]) -> None:
     """Refuse to write over what was read, or into a folder whose files are the parts of a run."""
     target = os.path.realpath(path)
     for name in inputs:
-        if os.path.realpath(name) == target or (os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name)):
-            raise LightmeterError(f"{option} {path}: this is an input, and inputs are never written. Choose another name.")
+        if os.path.realpath(name) == target or (
+            os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name)
+        ):
+            raise LightmeterError(
+                f"{option} {path}: this is an input, and inputs are never written. Choose another name."
+            )
         if os.path.isdir(name) and os.path.dirname(target) == os.path.realpath(name):
-            raise LightmeterError(f"{option} {path}: a file in the folder {name} would be read as a part of the run the next time. Choose another folder.")
+            raise LightmeterError(
+                f"{option} {path}: a file in the folder {name} would be read as a part of the run the next time. Choose another folder."
+            )
 
 
 def write_whole(path: str, content: bytes) -> None:

@@ -7,8 +7,21 @@ from collections.abc import Iterable
 from lightmeter.output.grid import Entry, Grid, number
 
 _LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "^": r"\textasciicircum{}", "_": r"\_", "~": r"\textasciitilde{}",
-    "%": r"\%", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "'": r"\textquotesingle{}", 
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "^": r"\textasciicircum{}",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "%": r"\%",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
 }
 
 
@@ -36,16 +49,16 @@ def markdown(grid: Grid, notes: list[str]) -> str:
     """A pipe table, with the notes below it."""
     titles = [*grid.index, *(_code(t) for t in grid.titles())]
     rule = [*("---" for _ in grid.index), *("---:" for _ in grid.columns)]
-    rows = [[*map(_plain, labels), *(str(e) if e is not None else "" for e in entries)] for labels, entries in grid.rows]
-    below = ["", *(f"{_plain(n)}  " for n in notes)] if notes else []
+    rows = [[*map(plain, labels), *(str(e) if e is not None else "" for e in entries)] for labels, entries in grid.rows]
+    below = ["", *(f"{plain(n)}  " for n in notes)] if notes else []
     return "\n".join([*(f"| {' | '.join(row)} |" for row in (titles, rule, *rows)), *below]) + "\n"
 
 
 def _code(text: str) -> str:
-    return _plain(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"
+    return plain(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that Markdown leaves alone."""
     for character, instead in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(character, instead)

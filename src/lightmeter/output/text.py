@@ -9,11 +9,20 @@ from lightmeter.output.grid import Entry, Grid, number
 
 
 def text_table(grid: Grid, width: int) -> str:
-    """The grid with runs as rows; where that is wider than ``width``, with measures as rows; else one line a value."""
-    for lines in (_wide(grid), _tall(grid)):
-        if max(map(cells, lines)) <= width:
-            return "\n".join(lines) + "\n"
-    return "\n".join(_long(grid)) + "\n"
+    """The grid with runs as rows; where that is wider than ``width``, with measures as rows; else one line a value, if that is narrower."""
+    wide, tall = _wide(grid), _tall(grid)
+    if _span(wide) <= width:
+        lines = wide
+    elif _span(tall) <= width:
+        lines = tall
+    else:
+        long = _long(grid)
+        lines = long if _span(long) < _span(tall) else tall
+    return "\n".join(lines) + "\n"
+
+
+def _span(lines: list[str]) -> int:
+    return max(map(cells, lines))
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], texts: int) -> list[str]:
@@ -65,7 +74,13 @@ def _long(grid: Grid) -> list[str]:
     reasons = any(e is not None and e.reason is not None for _, entries in grid.rows for e in entries)
     counted = any(e is not None and e.n is not None for _, entries in grid.rows for e in entries)
     texts = [*grid.index, "measure", *(["group"] if grouped else [])]
-    header = [*texts, "value", *(["se"] if sampled else []), *(["n"] if counted else []), *(["reason"] if reasons else [])]
+    header = [
+        *texts,
+        "value",
+        *(["se"] if sampled else []),
+        *(["n"] if counted else []),
+        *(["reason"] if reasons else []),
+    ]
     rows = []
     for labels, entries in grid.rows:
         for (measure, group), entry in zip(grid.columns, entries, strict=True):
