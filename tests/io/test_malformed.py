@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Every way of being wrong gives one InputError that names the file and line, or the row and column."""
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ FILES: list[tuple[Any, str, str | bytes, int | None, str]] = [
     (read_groups, "g.csv", "doc,gender\nd,f\ne,m\nd,m\n", 4, "has gender 'm' here and 'f' at line 2"),
     (read_groups, "g.csv", "doc,gender\nd,f||m\n", 2, "an empty value in 'f||m'"),
     (read_groups, "g.csv", "doc,age\n" + "".join(f"d{i},{i}\n" for i in range(20)), 2, "--bins age=0,6,13"),
-    (read_groups, "g.csv", "doc,age\nd,0.5\ne,1\n", 2, "cannot be groups as they stand"),
+    (read_groups, "g.csv", "doc,age\nd,0.5\ne,1\n", 2, "cannot be groups as they are"),
     (groups(bins={"age": [1, 5]}), "g.csv", "doc,age\nd,2\ne,0\n", 3, "0 is below the first bin"),
     (groups(bins={"age": [1, 5]}), "g.csv", "doc,age\nd,2\ne,old\n", 3, "'old' is not a number"),
     (groups(ordinal={"a": ["low", "high"]}), "g.csv", "doc,a\nd,low\ne,hihg\n", 3, "Did you mean 'high'?"),

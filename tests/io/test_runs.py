@@ -21,7 +21,10 @@ from lightmeter.io.tables import RunTable
 TREC = "q1 Q0 a 1 2.5 t\nq1 Q0 b 2 1.5 t\n02 Q0 a 1 9 t\n"
 COLUMNS: dict[str, list[Any]] = {"query": ["q1", "q1", "02"], "doc": ["a", "b", "a"], "score": [2.5, 1.5, 9.0]}
 CSV = "query,doc,score\nq1,a,2.5\nq1,b,1.5\n02,a,9\n"
-JSONL = '{"query": "q1", "doc": "a", "score": 2.5}\n{"query": "q1", "doc": "b", "score": 1.5}\n{"query": "02", "doc": "a", "score": 9}\n'
+JSONL = """{"query": "q1", "doc": "a", "score": 2.5}
+{"query": "q1", "doc": "b", "score": 1.5}
+{"query": "02", "doc": "a", "score": 9}
+"""
 
 
 def check(run: RunTable) -> None:

@@ -44,7 +44,14 @@ class Options:
 
 
 def build_attribute(
-    column: pl.Series, keys: pl.DataFrame, source: Source, options: Options, *, text: bool = False, count: bool = True
+    column: pl.Series,
+    keys: pl.DataFrame,
+    source: Source,
+    options: Options,
+    *,
+    text: bool = False,
+    count: bool = True,
+    distinct: bool = False,
 ) -> AttributeTable | None:
     """The memberships of one attribute; row ``i`` of the column is row ``i`` of ``keys`` and of the source.
 
@@ -58,6 +65,8 @@ def build_attribute(
         Numbers are names (long tables say so by their form).
     count
         Whether a document that is repeated with the same value is counted.
+    distinct
+        Whether it is known that no row of ``keys`` repeats another.
 
     Returns
     -------
@@ -66,20 +75,20 @@ def build_attribute(
     """
     name = column.name
     if name in options.bias:
-        return _bias(column, keys, source, count)
+        return _bias(column, keys, source, count, distinct)
     if name in options.bins:
         code, values = bin_values(column, options.bins[name], source)
-        frame, repeated = _unique(keys, code, source, name)
+        frame, repeated = _unique(keys, code, source, name, distinct)
         return _table(name, source, values, "hard", True, frame, {REPEATED: repeated} if count else {})
     labels = plain_text(column, source) if text else names_of(column, source)
     if labels.null_count() == len(labels):
         return None
     declared = options.ordinal.get(name)
     if bool(labels.str.contains("|", literal=True).any()):
-        return _multi(labels, keys, source, declared, count)
+        return _multi(labels, keys, source, declared, count, distinct)
     values = order_values(labels, declared, source, name)
     code = labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32)
-    frame, repeated = _unique(keys, code, source, name, labels)
+    frame, repeated = _unique(keys, code, source, name, distinct, labels)
     return _table(name, source, values, "hard", declared is not None, frame, {REPEATED: repeated} if count else {})
 
 
@@ -88,44 +97,45 @@ def member_rows(
 ) -> tuple[pl.Series, tuple[str, ...]]:
     """Codes and values for exploded labels, whose row of the source is ``row``."""
     line_of = source.line_of
-    rows = row.to_list()
-    inner = Source(source.name, source.files, (lambda i: line_of(rows[i])) if line_of else None)
+    inner = Source(source.name, source.files, (lambda i: line_of(int(row[i]))) if line_of else None)
     values = order_values(labels, declared, inner, name)
     return labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32), values
 
 
 def _unique(
-    keys: pl.DataFrame, code: pl.Series, source: Source, name: str, labels: pl.Series | None = None
+    keys: pl.DataFrame, code: pl.Series, source: Source, name: str, distinct: bool, labels: pl.Series | None = None
 ) -> tuple[pl.DataFrame, int]:
     frame = keys.with_columns((labels if labels is not None else code).alias("_label"), code.alias("value"))
-    kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name)
+    kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name, distinct=distinct)
     return kept.drop("_label").drop_nulls("value").with_columns(pl.lit(1.0).alias("weight")), repeated
 
 
 def _multi(
-    labels: pl.Series, keys: pl.DataFrame, source: Source, declared: Sequence[str] | None, count: bool
+    labels: pl.Series, keys: pl.DataFrame, source: Source, declared: Sequence[str] | None, count: bool, distinct: bool
 ) -> AttributeTable:
     name = labels.name
     frame = keys.with_columns(labels.alias("_label")).with_row_index("_row")
-    kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name)
-    pieces = kept.drop_nulls("_label").with_columns(pl.col("_label").str.split("|")).explode("_label")
-    pieces = pieces.with_columns(pl.col("_label").str.strip_chars(" \t"))
-    if (at := first(pieces["_label"].str.len_bytes() == 0)) is not None:
+    kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name, distinct=distinct)
+    kept = kept.drop_nulls("_label").rechunk()
+    cells = kept["_label"].str.replace_all(r"[ \t]*\|[ \t]*", "|").str.strip_chars(" \t").str.split("|")
+    counts = cells.list.len().sum()
+    once = kept.with_columns(cells.list.unique(maintain_order=True).alias("_label")).explode("_label")
+    if (at := first(once["_label"].str.len_bytes() == 0)) is not None:
+        row = once["_row"][at]
         raise fault(
-            f"an empty value in {labels[pieces['_row'][at]]!r}",
+            f"an empty value in {labels[row]!r}",
             source,
-            pieces["_row"][at],
+            row,
             column=name,
             accepted="values separated by single bars, a|b; an empty cell for unknown",
         )
-    once = pieces.unique([*keys.columns, "_label"], keep="first", maintain_order=True)
     code, values = member_rows(once["_label"], once["_row"], declared, source, name)
     result = once.select(keys.columns).with_columns(code.alias("value"), pl.lit(1.0).alias("weight"))
-    ignored = {REPEATED: repeated if count else 0, "repeated values of a document": len(pieces) - len(once)}
+    ignored = {REPEATED: repeated if count else 0, "repeated values of a document": int(counts) - len(once)}
     return _table(name, source, values, "multi", declared is not None, result, ignored)
 
 
-def _bias(column: pl.Series, keys: pl.DataFrame, source: Source, count: bool) -> AttributeTable:
+def _bias(column: pl.Series, keys: pl.DataFrame, source: Source, count: bool, distinct: bool) -> AttributeTable:
     name = column.name
     values = as_numbers(column)
     if values is None:
@@ -140,7 +150,9 @@ def _bias(column: pl.Series, keys: pl.DataFrame, source: Source, count: bool) ->
             column=name,
             accepted="numbers from -1 to 1; empty for unknown",
         )
-    kept, repeated = drop_repeats(keys.with_columns(values.alias("_b")), keys.columns, "_b", source, name)
+    kept, repeated = drop_repeats(
+        keys.with_columns(values.alias("_b")), keys.columns, "_b", source, name, distinct=distinct
+    )
     kept = kept.drop_nulls("_b")
     sides = [
         kept.select(*keys.columns, pl.lit(i, pl.Int32).alias("value"), ((1 + sign * pl.col("_b")) / 2).alias("weight"))

@@ -13,14 +13,16 @@ from .checks import ACCEPTED_NUMBER, fault, first, parse_numbers
 from .tables import Source
 
 MOST_CODES = 10
-"""A number column with more distinct values than this is a quantity and needs bins; up to this many whole numbers are codes."""
+"""A number column with more distinct values than this is a quantity and needs bins; up to this many whole numbers are
+codes.
+"""
 
 
 def names_of(column: pl.Series, source: Source) -> pl.Series:
     """The values of an attribute as text; null is unknown (NaN too). Whole numbers are written without a fraction part.
 
-    A column of numbers is read as codes (``0/1``, classes 1 to 4) when all are whole and at most :data:`MOST_CODES` differ.
-    Otherwise it is a quantity: it needs bins, and is refused with a hint.
+    A column of numbers is read as codes (``0/1``, classes 1 to 4) when all are whole and at most :data:`MOST_CODES`
+    differ. Otherwise it is a quantity: it needs bins, and is refused with a hint.
     """
     values = as_numbers(column)
     if values is None:
@@ -39,12 +41,13 @@ def names_of(column: pl.Series, source: Source) -> pl.Series:
         low, high = float(distinct.min()), float(distinct.max())  # type: ignore[arg-type]
         name = column.name
         raise fault(
-            f"{len(distinct)} different numbers{also}, from {show(low)} to {show(high)}, cannot be groups as they stand",
+            f"{len(distinct)} different numbers{also}, from {show(low)} to {show(high)}, cannot be groups as they are",
             source,
             row,
             column=name,
             accepted=f"bins for a quantity, or at most {MOST_CODES} whole numbers used as codes",
-            hint=f"Give the lower ends of the bins with --bins {name}={_example(low, high)}; numbers that are names go into a long table (doc, attribute, value)",
+            hint=f"Give the lower ends of the bins with --bins {name}={_example(low, high)}; "
+            "numbers that are names go into a long table (doc, attribute, value)",
         )
     return values.cast(pl.Int64).cast(pl.String)
 
@@ -96,7 +99,8 @@ def _is_nan(column: pl.Series) -> pl.Series:
 
 
 def bin_values(column: pl.Series, edges: Sequence[float], source: Source) -> tuple[pl.Series, tuple[str, ...]]:
-    """Bin numbers by the lower ends of the bins; the last bin is open. Gives a code for each row (null: unknown) and the labels.
+    """Bin numbers by the lower ends of the bins; the last bin is open. Gives a code for each row (null: unknown) and
+    the labels.
 
     Labels are ``0``, ``1-10``, ``101+`` when all numbers are whole, otherwise ``[0, 1)`` and ``[101, inf)``.
     """

@@ -45,10 +45,11 @@ def first(mask: pl.Series | NDArray[np.bool_]) -> int | None:
 
 
 def identifiers(column: pl.Series, what: str, source: Source) -> pl.Series:
-    """A column of ids as strings: text as it stands, integers in decimal; null, empty, float and boolean ids are refused.
+    """A column of ids as strings: text as it stands, integers in decimal; null, empty, float and boolean ids are
+    refused.
 
-    Numbers with a fraction part cannot be ids because ``1.0`` and ``1`` would be one id or two depending on the tool that wrote
-    them (pandas turns integers into floats as soon as one is missing).
+    Numbers with a fraction part cannot be ids because ``1.0`` and ``1`` would be one id or two depending on the tool
+    that wrote them (pandas turns integers into floats as soon as one is missing).
     """
     kind = column.dtype
     if kind in (pl.Categorical, pl.Enum) or kind.is_integer():
@@ -78,7 +79,9 @@ def identifiers(column: pl.Series, what: str, source: Source) -> pl.Series:
 
 
 def parse_numbers(text: pl.Series) -> pl.Series:
-    """Strings to Float64, correctly rounded; null for what is not a decimal number (``nan``, ``inf`` and hexadecimal are not)."""
+    """Strings to Float64, correctly rounded; null for what is not a decimal number (``nan``, ``inf`` and hexadecimal
+    are not).
+    """
     good = text.str.contains(NUMBER)
     values = text.cast(pl.Float64, strict=False)
     lost = (good & values.is_null()).fill_null(False)
@@ -92,7 +95,7 @@ def parse_numbers(text: pl.Series) -> pl.Series:
 def numbers(
     column: pl.Series, what: str, source: Source, *, least: float | None = None, named: bool = True
 ) -> pl.Series:
-    """A column as finite Float64; anything else is refused with its row. ``named``: whether messages name the column."""
+    """A column as finite Float64; all else is refused with its row. ``named``: messages name the column."""
     kind = column.dtype
     if kind == pl.String:
         values = parse_numbers(column)
@@ -123,17 +126,35 @@ def numbers(
     return values
 
 
-def drop_repeats(
-    frame: pl.DataFrame, keys: list[str], value: str, source: Source, what: str, hint: str | None = None
-) -> tuple[pl.DataFrame, int]:
-    """Keep the first of rows that repeat ``keys`` with the same ``value``; refuse those that differ, naming both places.
-
-    Row ``i`` of the frame must be row ``i`` of the source (a column ``_row`` may say so already).
-    """
-    twice = (
-        frame.select(pl.struct(keys).is_duplicated()).to_series() if len(keys) > 1 else frame[keys[0]].is_duplicated()
+def repeats(frame: pl.DataFrame, keys: list[str]) -> pl.Series | None:
+    """A mask of the rows whose keys appear several times, or None if there are none."""
+    if frame.select(keys).n_unique() == len(frame):
+        return None
+    return (
+        frame[keys[0]].is_duplicated() if len(keys) == 1 else frame.select(pl.struct(keys).is_duplicated()).to_series()
     )
-    if not twice.any():
+
+
+def drop_repeats(
+    frame: pl.DataFrame,
+    keys: list[str],
+    value: str,
+    source: Source,
+    what: str,
+    hint: str | None = None,
+    *,
+    distinct: bool = False,
+) -> tuple[pl.DataFrame, int]:
+    """Keep the first of rows that repeat ``keys`` with the same ``value``; refuse those that differ, naming both
+    places.
+
+    Row ``i`` of the frame must be row ``i`` of the source (a column ``_row`` may say so already). ``distinct``:
+    it is known that no keys repeat.
+    """
+    if distinct:
+        return frame, 0
+    twice = repeats(frame, keys)
+    if twice is None:
         return frame, 0
     rows = (frame if "_row" in frame.columns else frame.with_row_index("_row")).filter(twice)
     firsts = rows.group_by(keys, maintain_order=True).agg(
@@ -145,7 +166,8 @@ def drop_repeats(
         one = bad.row(0, named=True)
         which = ", ".join(f"{k} {one[k]!r}" for k in keys)
         raise fault(
-            f"{which} has {what} {_show(one[value])} here and {_show(one['_value'])} at {elsewhere(source, one['_first'])}",
+            f"{which} has {what} {_show(one[value])} here "
+            f"and {_show(one['_value'])} at {elsewhere(source, one['_first'])}",
             source,
             one["_row"],
             accepted=f"one {what} for each {' and '.join(keys)}",

@@ -82,10 +82,11 @@ def _read(path: str, delimiter: str, names: list[str]) -> tuple[pl.DataFrame, in
             scan.close()
         return pl.DataFrame(pl.from_arrow(table)).slice(1), scan
 
+    quoted = any('"' in line for line in head_lines(path))
     try:
         try:
-            frame, scan = attempt(False)
-            again = scan.quotes > 0 and scan.size > _BLOCK
+            frame, scan = attempt(quoted)
+            again = scan.quotes > 0 and scan.size > _BLOCK and not quoted
         except pa.ArrowInvalid:
             again = True  # perhaps a cell with a line feed lay across two blocks
         if again:

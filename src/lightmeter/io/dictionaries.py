@@ -14,7 +14,9 @@ from .tabular import Table
 
 
 def dict_table(source: Mapping[Any, Any], name: str, value: str = "score") -> Table:
-    """A table ``query, doc, score`` (or ``grade``) of ``{query: {doc: score}}``, or ``query, doc, rank`` of ``{query: [doc, ..]}``."""
+    """A table ``query, doc, score`` (or ``grade``) of ``{query: {doc: score}}``, or ``query, doc, rank`` of ``{query:
+    [doc, ..]}``.
+    """
     queries: list[str] = []
     docs: list[str] = []
     values: list[Any] = []

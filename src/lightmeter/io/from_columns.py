@@ -58,7 +58,8 @@ def attributes_from_columns(
 def judgments_from_columns(run: RunTable, name: str) -> JudgmentTable:
     """Judgments from a column of grades or labels in the run's own table.
 
-    Rows without a grade are unjudged and counted. A pair that is ranked several times (in several samples) must have one grade.
+    Rows without a grade are unjudged and counted. A pair that is ranked several times (in several samples) must have
+    one grade.
     """
     column = extra_column(run, name)
     known = column.is_not_null()

@@ -11,7 +11,7 @@ import polars as pl
 
 from ..errors import InputError, suggest
 from .attributes import Options, build_attribute
-from .checks import identifiers
+from .checks import identifiers, repeats
 from .long import long_attributes
 from .memberships import read_annotations, read_gains, read_gmemb
 from .sources import add_counts, is_path, split_kind, split_name
@@ -37,11 +37,11 @@ def read_groups(
     Parameters
     ----------
     source
-        A path, ``NAME=PATH[:kind]``, a frame, or a list of these. Tables are wide (``doc`` and one column for each attribute;
-        empty is unknown, ``a|b`` several values) or long (``doc, attribute, value[, weight][, query]``; soft when weights are
-        given). Kinds: ``bias`` (scores in [-1, 1]), ``gains`` (TREC diversity lines), ``annotations`` (TREC Fair,
-        ``doc,v1,v2,..``); a path that ends in ``.gmemb`` is NTCIREVAL's. ``NAME=`` picks that column of a wide table, or names
-        its only one.
+        A path, ``NAME=PATH[:kind]``, a frame, or a list of these. Tables are wide (``doc`` and one column for each
+        attribute; empty is unknown, ``a|b`` several values) or long (``doc, attribute, value[, weight][, query]``;
+        soft when weights are given). Kinds: ``bias`` (scores in [-1, 1]), ``gains`` (TREC diversity lines),
+        ``annotations`` (TREC Fair, ``doc,v1,v2,..``); a path that ends in ``.gmemb`` is NTCIREVAL's. ``NAME=`` picks
+        that column of a wide table, or names its only one.
     columns
         Our names to the table's, for example ``{"doc": "item_id"}``.
     bins
@@ -168,8 +168,12 @@ def _wide(
             )
         wanted = {name if name in present else present[0]: name}
     made, empty = [], 0
+    key_frame = pl.DataFrame(keys)
+    distinct = repeats(key_frame, key_frame.columns) is None
     for column, attribute in wanted.items():
-        one = build_attribute(table.frame[column].rename(attribute), pl.DataFrame(keys), table.source, options)
+        one = build_attribute(
+            table.frame[column].rename(attribute), key_frame, table.source, options, distinct=distinct
+        )
         if one is None:
             empty += 1
         else:

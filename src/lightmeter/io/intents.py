@@ -30,8 +30,8 @@ def read_intents(source: Any, probabilities: Any = None, *, columns: Columns | N
     source
         A path to lines ``query intent doc grade`` or to a table with these columns, or a frame.
     probabilities
-        A path to lines ``query intent probability`` or to such a table, or a frame. Probabilities sum to 1 within 1e-3 for each
-        query and are used as given. Without it the intents of a query are equally probable.
+        A path to lines ``query intent probability`` or to such a table, or a frame. Probabilities sum to 1 within
+        1e-3 for each query and are used as given. Without it the intents of a query are equally probable.
     columns
         Our names to the table's.
 

@@ -19,9 +19,10 @@ def read_objects(path: str) -> tuple[list[dict[str, Any]], Source, dict[str, int
     if not len(rows):
         raise InputError("the file has only blank lines", where=path, accepted="one JSON object a line")
     objects = []
-    for number, text in zip(rows.tolist(), lines.gather(rows - 1), strict=True):
+    decode = json.JSONDecoder(parse_constant=_refuse).decode
+    for number, text in zip(rows.tolist(), lines.gather(rows - 1).to_list(), strict=True):
         try:
-            value = json.loads(text, parse_constant=_refuse)
+            value = decode(text)
         except (json.JSONDecodeError, RecursionError) as error:
             raise InputError(
                 f"not JSON ({_reason(error)})", where=path, line=number, accepted="one JSON object a line"

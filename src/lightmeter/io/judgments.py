@@ -1,4 +1,4 @@
-"""Judgments: TREC files, three columns, tables, frames, dictionaries and TREC Fair queries as :class:`JudgmentTable`."""
+"""Judgments in every form (TREC, tables, frames, dictionaries, TREC Fair queries) as :class:`JudgmentTable`."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ def read_judgments(source: Any, *, columns: Columns | None = None) -> JudgmentTa
     Parameters
     ----------
     source
-        A path (file, folder or pattern), a pandas, polars or Arrow frame, or a dictionary ``{query: {doc: grade}}``. Files: TREC
-        four columns (the second is not read), three columns ``query doc grade`` with grades ``2`` or ``L2``, a table with
-        ``query, doc, grade``, or TREC Fair queries (JSON lines with ``qid`` and ``documents``).
+        A path (file, folder or pattern), a pandas, polars or Arrow frame, or a dictionary ``{query: {doc: grade}}``.
+        Files: TREC four columns (the second is not read), three columns ``query doc grade`` with grades ``2`` or
+        ``L2``, a table with ``query, doc, grade``, or TREC Fair queries (JSON lines with ``qid`` and ``documents``).
     columns
         Our names to the table's, for example ``{"query": "qid", "grade": "label"}``.
 
     Returns
     -------
     JudgmentTable
-        One row for each pair. A pair given twice with one grade is kept once and counted; with two grades it is refused.
+        One row for each pair. A pair given twice with one grade is kept once and counted; with two grades it is
+        refused.
 
     Raises
     ------

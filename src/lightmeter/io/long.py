@@ -23,8 +23,8 @@ def long_attributes(
 ) -> list[AttributeTable]:
     """The attributes of a long table, in order of first appearance.
 
-    With weights membership is soft: the shares of a document sum to 1 and are used as given. Without, a document with several
-    values is a member of each. An empty value is unknown. Numbers are names, unless bins are given.
+    With weights membership is soft: the shares of a document sum to 1 and are used as given. Without, a document with
+    several values is a member of each. An empty value is unknown. Numbers are names, unless bins are given.
     """
     source = table.source
     doc = identifiers(table.frame[need(table, "doc", columns, LONG_FILE)], "document", source)

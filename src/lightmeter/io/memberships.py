@@ -22,7 +22,9 @@ ANNOTATIONS_FILE = "lines 'doc,value,value,..' without a header"
 
 
 def read_gmemb(name: str, path: str, options: Options) -> AttributeTable:
-    """NTCIREVAL soft membership: ``query doc p1 .. pc``; values are named 1 to c and ordinal; shares are used as given."""
+    """NTCIREVAL soft membership: ``query doc p1 .. pc``; values are named 1 to c and ordinal; shares are used as
+    given.
+    """
     path = one_file(path)
     _no_declaration(name, path, "--ordinal", options.ordinal, "values 1 to c are ordinal as they stand")
     _no_declaration(name, path, "--bins", options.bins, "memberships are shares, not numbers to be binned")
@@ -89,7 +91,7 @@ def _width(path: str) -> int:
 
 
 def read_gains(name: str, path: str, options: Options) -> AttributeTable:
-    """Soft membership from gains per intent: 3, 1, 0 become 3/4, 1/4, 0; a document whose gains are all 0 is unknown."""
+    """Soft membership from gains per intent: 3, 1, 0 become 3/4, 1/4, 0; all 0 is unknown."""
     path = one_file(path)
     _no_declaration(name, path, "--bins", options.bins, "memberships are shares, not numbers to be binned")
     fields = exact_fields(path, 4, 4, GAINS_FILE)
@@ -121,7 +123,9 @@ def read_gains(name: str, path: str, options: Options) -> AttributeTable:
 
 
 def read_annotations(name: str, path: str, options: Options) -> AttributeTable:
-    """TREC Fair author annotations, ``doc,v1,v2,..`` with a value for each author: the distinct values of each document."""
+    """TREC Fair author annotations, ``doc,v1,v2,..`` with a value for each author: the distinct values of each
+    document.
+    """
     path = one_file(path)
     lines = read_lines(path)
     rows = row_lines(lines, 0)

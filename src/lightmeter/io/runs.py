@@ -33,13 +33,13 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns | None = 
     Parameters
     ----------
     source
-        A path, ``NAME=PATH``, a folder or pattern of part files (one run), a pandas, polars or Arrow frame, or a dictionary
-        ``{query: {doc: score}}`` or ``{query: [doc, doc, ..]}`` (best first).
+        A path, ``NAME=PATH``, a folder or pattern of part files (one run), a pandas, polars or Arrow frame, or a
+        dictionary ``{query: {doc: score}}`` or ``{query: [doc, doc, ..]}`` (best first).
     name
         The run's name; otherwise ``NAME``, the value of a ``run`` column, or the path as given.
     columns
-        Our names to the table's: ``{"query": "qid", "doc": "item", "score": "p"}``. Names a table does not have are passed over
-        (runs and judgments may share one mapping). TREC files have no column names.
+        Our names to the table's: ``{"query": "qid", "doc": "item", "score": "p"}``. Names a table does not have are
+        passed over (runs and judgments may share one mapping). TREC files have no column names.
 
     Returns
     -------
@@ -65,7 +65,8 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns | None = 
 
 
 def read_runs(source: Any, *, name: str | None = None, columns: Columns | None = None) -> list[RunTable]:
-    """Read one or several runs: as :func:`read_run`, also a table whose ``run`` column has several values, or ``{name: source}``.
+    """Read one or several runs: as :func:`read_run`, also a table whose ``run`` column has several values, or
+    ``{name: source}``.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def trec_file(path: str, *, exact: bool = False) -> TrecRows:
         return TrecRows(
             fast.queries, fast.query, fast.seconds, fast.second, fast.doc, fast.score, fast.source, fast.ignored
         )
-    rows = exact_fields(path, 5, 6, RUN_FILE)
+    rows = exact_fields(path, 5, 6, RUN_FILE, passed=(3, 5))
     queries, query = codes(rows.frame["f0"])
     seconds, second = codes(rows.frame["f1"])
     score = numbers(rows.frame["f4"], "score", rows.source, named=False).to_numpy()
@@ -196,7 +197,8 @@ def _samples(rows: TrecRows) -> tuple[pl.Series | None, tuple[str, ...]]:
         return None, ()
     sample = pl.Series("sample", rows.seconds, dtype=pl.String).gather(rows.second)
     most = len(rows.seconds)
-    note = f"column 2 read as sample ids: {most} samples for {len(rows.queries)} quer{'y' if len(rows.queries) == 1 else 'ies'}"
+    queries = f"{len(rows.queries)} quer{'y' if len(rows.queries) == 1 else 'ies'}"
+    note = f"column 2 read as sample ids: {most} samples for {queries}"
     return sample, (note,)
 
 

@@ -65,7 +65,8 @@ def split_kind(path: str, kinds: Collection[str]) -> tuple[str, str | None]:
 def parts(path: str | os.PathLike[str]) -> Parts:
     """Find the files of a file, a folder or a glob pattern.
 
-    Files whose names begin with a dot or an underscore (``_SUCCESS``) and folders inside a folder are passed over and counted.
+    Files whose names begin with a dot or an underscore (``_SUCCESS``) and folders inside a folder are passed over and
+    counted.
     """
     path = os.fspath(path)
     if os.path.isdir(path):

@@ -1,7 +1,7 @@
 """What the readers hand over: plain columns, checked line by line, and where they came from.
 
-Readers know files and lines; they do not know measures. They check whatever can be seen in one line or one table and leave
-to :mod:`lightmeter.collection` what needs several of them (duplicates within a ranking, queries in common).
+Readers know files and lines; they do not know measures. They check whatever can be seen in one line or one table and
+leave to :mod:`lightmeter.collection` what needs several of them (duplicates within a ranking, queries in common).
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Source:
 class RunTable:
     """One run, rows in file order.
 
-    ``queries`` lists the distinct query ids in order of first appearance and ``query`` codes them. ``score`` is finite; a table
-    that gives ranks instead has ``score = -rank`` and ``by_rank`` True. ``sample`` is None unless some query has several rankings.
+    ``queries`` lists the distinct query ids in order of first appearance and ``query`` codes them. ``score`` is
+    finite; a table that gives ranks instead has ``score = -rank`` and ``by_rank`` True. ``sample`` is None unless
+    some query has several rankings.
     """
 
     name: str
@@ -84,9 +85,9 @@ class JudgmentTable:
 class AttributeTable:
     """Memberships of one attribute in long form.
 
-    ``frame`` has ``doc`` (String), ``value`` (Int32, an index into ``values``), ``weight`` (Float64) and, when membership
-    depends on the query, ``query`` (String). A document without a row is unknown. Hard: one row of weight 1 a document; soft:
-    weights that sum to 1 within 1e-3; multi: several rows of weight 1.
+    ``frame`` has ``doc`` (String), ``value`` (Int32, an index into ``values``), ``weight`` (Float64) and, when
+    membership depends on the query, ``query`` (String). A document without a row is unknown. Hard: one row of weight
+    1 a document; soft: weights that sum to 1 within 1e-3; multi: several rows of weight 1.
     """
 
     name: str
@@ -110,7 +111,9 @@ class TargetTable:
 
 @dataclass(frozen=True)
 class IntentTable:
-    """Intent judgments ``query, intent, doc, grade`` and probabilities ``query, intent, probability`` (uniform if not given)."""
+    """Intent judgments ``query, intent, doc, grade`` and probabilities ``query, intent, probability`` (uniform if not
+    given).
+    """
 
     source: Source
     frame: pl.DataFrame

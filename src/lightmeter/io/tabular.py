@@ -51,7 +51,9 @@ DECIMAL = re.compile(NUMBER)
 
 
 def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tuple[Format, str]:
-    """The format of a file and, for delimited ones, the separator: by content where that is certain, else by extension."""
+    """The format of a file and, for delimited ones, the separator: by content where that is certain, else by
+    extension.
+    """
     if read_bytes(path, 4) == b"PAR1":
         return "parquet", ""
     suffix = _suffix(path)

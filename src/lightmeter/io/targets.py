@@ -26,8 +26,8 @@ def read_targets(specs: Any, *, columns: Columns | None = None) -> TargetTable:
     Parameters
     ----------
     specs
-        A path to a table ``attribute, value, share[, query]``, ``NAME=FILE.golddistr`` (NTCIREVAL: one share a line, values 1
-        to c), a frame, a dictionary ``{"gender": {"f": 0.5, "m": 0.5}}``, or a list of these.
+        A path to a table ``attribute, value, share[, query]``, ``NAME=FILE.golddistr`` (NTCIREVAL: one share a line,
+        values 1 to c), a frame, a dictionary ``{"gender": {"f": 0.5, "m": 0.5}}``, or a list of these.
     columns
         Our names to the table's.
 
@@ -97,7 +97,8 @@ def _checked(frame: pl.DataFrame, source: Source, ignored: dict[str, int]) -> Ta
             r for r in twice.iter_rows(named=True) if r["_row"] != one["_row"] and all(r[k] == one[k] for k in keys)
         )
         raise fault(
-            f"the value {one['value']!r} of {one['attribute']!r} has a share here and at {elsewhere(source, one['_row'])}",
+            f"the value {one['value']!r} of {one['attribute']!r} has a share here "
+            f"and at {elsewhere(source, one['_row'])}",
             source,
             again["_row"],
             accepted="one share for each value",

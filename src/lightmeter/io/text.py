@@ -1,8 +1,8 @@
 """Text files: decompression, a scan of every byte on its way in, and exact lines.
 
-Clean files take a fast path through Arrow. :class:`Scan` sits between the file and Arrow and looks at each byte once; whatever
-the fast path would read differently from the rules (several blanks in a row, a lone carriage return, bytes that are not UTF-8)
-raises :class:`Odd`, and the file is then read by exact lines.
+Clean files take a fast path through Arrow. :class:`Scan` sits between the file and Arrow and looks at each byte once;
+whatever the fast path would read differently from the rules (several blanks in a row, a lone carriage return, bytes
+that are not UTF-8) raises :class:`Odd`, and the file is then read by exact lines.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ def check_text(path: str, data: bytes) -> None:
 
 
 def read_lines(path: str) -> pl.Series:
-    """Every line of a text file, exactly: split at line feeds only, a byte-order mark removed, carriage returns and ends kept.
+    """Every line of a text file, exactly: split at line feeds only, a byte-order mark removed, carriage returns and
+    ends kept.
 
     Line ``i`` of the file is element ``i - 1``.
     """

@@ -1,12 +1,13 @@
 """Files of fields between blanks: TREC runs and judgments, diversity judgments, NTCIREVAL memberships.
 
-Two readers give the same rows. :func:`exact_fields` reads whole lines and finds the fields with one expression; it knows every
-line number. :func:`fast_run` lets Arrow read a run whose fields are separated by exactly one space or one tab, and returns None
-as soon as anything is out of the ordinary.
+Two readers give the same rows. :func:`exact_fields` reads whole lines and finds the fields with one expression; it
+knows every line number. :func:`fast_run` lets Arrow read a run whose fields are separated by exactly one space or one
+tab, and returns None as soon as anything is out of the ordinary.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Scalar = TypeVar("Scalar", np.int32, np.float64)
 _BLANK = r"[ \t\r]"
-_FIELD = r"([^ \t\r\n]+)"
+_FIELD = r"[^ \t\r\n]+"
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,13 @@ class Fields:
     ignored: dict[str, int] = field(default_factory=dict)
 
 
-def exact_fields(path: str, least: int, most: int, accepted: str) -> Fields:
+def exact_fields(path: str, least: int, most: int, accepted: str, passed: Collection[int] = ()) -> Fields:
     """Read lines of ``least`` to ``most`` fields; the first line with another number of fields is refused.
 
-    Blank lines and first ``<SYSDESC>`` lines are passed over and counted.
+    Blank lines and first ``<SYSDESC>`` lines are passed over and counted. Fields ``passed`` are not kept.
     """
     lines = read_lines(path)
+    total = len(lines)
     skip = sysdesc_lines([line or "" for line in lines.head(1000)])
     rows = row_lines(lines, skip)
     if not len(rows):
@@ -49,14 +51,7 @@ def exact_fields(path: str, least: int, most: int, accepted: str) -> Fields:
         )
     if len(rows) < len(lines):
         lines = lines.gather(rows - 1)
-    pattern = (
-        rf"^{_BLANK}*{_FIELD}"
-        + rf"{_BLANK}+{_FIELD}" * (least - 1)
-        + rf"(?:{_BLANK}+{_FIELD}" * (most - least)
-        + ")?" * (most - least)
-    )
-    found = lines.str.extract_groups(pattern + rf"{_BLANK}*\n?$").struct.unnest()
-    frame = found.rename({name: f"f{i}" for i, name in enumerate(found.columns)})
+    frame = lines.str.extract_groups(_pattern(least, most, passed)).struct.unnest()
     bad = np.flatnonzero(frame["f0"].is_null().to_numpy())
     if bad.size:
         text = str(lines[int(bad[0])])
@@ -68,14 +63,10 @@ def exact_fields(path: str, least: int, most: int, accepted: str) -> Fields:
             accepted=accepted,
             hint=_separator_hint(text),
         )
-    ignored = {"SYSDESC lines": skip, "blank lines": _blank_count(path, len(rows), skip)}
+    ignored = {"SYSDESC lines": skip, "blank lines": total - len(rows) - skip}
     return Fields(
         frame, Source(path, (path,), lambda row: (path, int(rows[row]))), {k: n for k, n in ignored.items() if n}
     )
-
-
-def _blank_count(path: str, rows: int, skip: int) -> int:
-    return max(0, len(read_lines(path)) - rows - skip)
 
 
 def _short(text: str) -> str:
@@ -85,8 +76,16 @@ def _short(text: str) -> str:
 
 def _separator_hint(text: str) -> str:
     if "," in text and len(text.split()) < 3:
-        return "Fields are separated by spaces or tabs here; a comma-separated table needs a header line with the column names"
+        return "Fields are separated by spaces or tabs here; a comma-separated table needs a header with column names"
     return "Correct this line"
+
+
+def _pattern(least: int, most: int, passed: Collection[int]) -> str:
+    """A line of ``least`` to ``most`` fields, with a named group for each field that is kept."""
+    fields = [_FIELD if i in passed else f"(?<f{i}>{_FIELD})" for i in range(most)]
+    must = rf"{_BLANK}+".join(fields[:least])
+    may = "".join(rf"(?:{_BLANK}+{one}" for one in fields[least:]) + ")?" * (most - least)
+    return rf"^{_BLANK}*{must}{may}{_BLANK}*\n?$"
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,9 @@ def _codes(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
 
 
 def _joined(column: pa.ChunkedArray, dtype: type[Scalar]) -> NDArray[Scalar]:
-    """The numbers (or dictionary codes) of a column without nulls, copied once; Arrow's own conversion would load pandas."""
+    """The numbers (or dictionary codes) of a column without nulls, copied once; Arrow's own conversion would load
+    pandas.
+    """
     whole = np.empty(len(column), dtype)
     at = 0
     for chunk in column.chunks:
