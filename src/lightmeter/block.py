@@ -24,7 +24,8 @@ T = TypeVar("T")
 class Block:
     """Some rankings of one run, of like length, side by side.
 
-    All arrays are ``[rankings, ranks]``, padded at the end; ``valid`` marks the real places. What several measures need is computed once.
+    All arrays are ``[rankings, ranks]``, padded at the end; ``valid`` marks the real places. What several measures
+    need is computed once.
 
     Parameters
     ----------
@@ -57,13 +58,13 @@ class Block:
     @property
     def shape(self) -> tuple[int, int]:
         """(rankings, ranks)."""
-        return self.valid.shape  # type: ignore[return-value]
+        return self.valid.shape
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
         """The value of ``compute()``, computed at the first call with this key."""
         if key not in self._cache:
             self._cache[key] = compute()
-        return self._cache[key]  # type: ignore[no-any-return]
+        return self._cache[key]
 
     @property
     def judgments(self) -> Judgments:
@@ -103,7 +104,9 @@ class Block:
 
     def relevant(self, rel: float = 1) -> NDArray[np.bool_]:
         """Which documents have a grade of at least ``rel``."""
-        return self.once(("relevant", rel), lambda: self.judged & (self.grade >= rel) if rel <= 0 else self.grade >= rel)
+        return self.once(
+            ("relevant", rel), lambda: self.judged & (self.grade >= rel) if rel <= 0 else self.grade >= rel
+        )
 
     def count_relevant(self, rel: float = 1) -> NDArray[np.int64]:
         """Number of documents judged ``rel`` or higher for each ranking's query, ranked or not."""
@@ -117,7 +120,11 @@ class Block:
         width = int(positive.max(initial=0))
         width = width if depth is None else min(width, depth)
         at = judgments.offsets[self.query][:, None] + np.arange(width)
-        return np.where(np.arange(width) < positive[:, None], np.append(judgments.descending, 0.0)[np.minimum(at, len(judgments.grade))], 0.0)
+        return np.where(
+            np.arange(width) < positive[:, None],
+            np.append(judgments.descending, 0.0)[np.minimum(at, len(judgments.grade))],
+            0.0,
+        )
 
     def view(self, user: User, cutoff: int | None = None) -> Array:
         """Probability that each rank is seen, 0 below the cutoff and in the padding."""

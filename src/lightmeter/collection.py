@@ -1,6 +1,7 @@
 """The collection: runs, judgments, memberships and targets as immutable, integer-coded columns.
 
-Rows of a run stay in file order with their document ids; what is known about documents (grades, memberships) lives in tables of unique
+Rows of a run stay in file order with their document ids; what is known about documents (grades, memberships) lives in
+tables of unique
 documents, and rows point into them. Nothing is ever dense over [rows, values].
 """
 
@@ -73,7 +74,8 @@ class Judgments:
 class Attribute:
     """Memberships of one attribute, one entry a unique document (or query and document).
 
-    Entry e of a hard attribute has the value ``codes[e]``; otherwise its values are ``codes[indptr[e]:indptr[e+1]]`` with the
+    Entry e of a hard attribute has the value ``codes[e]``; otherwise its values are ``codes[indptr[e]:indptr[e+1]]``
+    with the
     ``weights`` there (soft: shares; multi: ones).
     """
 
@@ -99,9 +101,9 @@ class Attribute:
             frame = frame.filter(pl.col("query").is_in(list(known)))
             frame = frame.with_columns(_q=pl.Series(_codes(frame["query"], vocabulary)))
             keys = ["_q", "doc"]
-        frame = frame.with_columns(_e=pl.struct(keys).rank("dense").cast(pl.Int64) - 1 if len(frame) else pl.lit(0)).sort(
-            "_e", "value", maintain_order=True
-        )
+        frame = frame.with_columns(
+            _e=pl.struct(keys).rank("dense").cast(pl.Int64) - 1 if len(frame) else pl.lit(0)
+        ).sort("_e", "value", maintain_order=True)
         entries = frame.unique("_e", keep="first", maintain_order=True)
         if by_query:
             query = entries["_q"].to_numpy().astype(np.int32)
@@ -109,7 +111,9 @@ class Attribute:
         codes = freeze(frame["value"].to_numpy().astype(np.int32))
         if table.kind == "hard":
             return cls(table.name, table.values, "hard", table.ordinal, index, codes, by_query=by_query)
-        counts = np.bincount(frame["_e"].to_numpy(), minlength=len(entries)) if len(frame) else np.zeros(0, dtype=np.int64)
+        counts = (
+            np.bincount(frame["_e"].to_numpy(), minlength=len(entries)) if len(frame) else np.zeros(0, dtype=np.int64)
+        )
         indptr = freeze(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
         weights = freeze(frame["weight"].to_numpy().astype(np.float64))
         return cls(table.name, table.values, table.kind, table.ordinal, index, codes, indptr, weights, by_query)
@@ -173,7 +177,9 @@ class Run:
         #: file row of each row here, or None where they are the same
         self.file_row: NDArray[np.int64] | None = None
         doc, score = table.doc, table.score
-        if len(np.unique(code[starts])) != len(starts) or (sample is not None and len(np.unique(query[starts])) != len(_changes(query))):
+        if len(np.unique(code[starts])) != len(starts) or (
+            sample is not None and len(np.unique(query[starts])) != len(_changes(query))
+        ):
             order = np.argsort(code, kind="stable")
             self.file_row = freeze(order)
             doc, score, code, query = doc.gather(order), score[order], code[order], query[order]
@@ -208,7 +214,8 @@ class Run:
             row = int(differs[0])
             raise InputError(
                 f"weight {weight[row]:g} in a ranking whose first row has {first[self.ranking_of_row[row]]:g}",
-                accepted="one weight a ranking (query and sample)", **self.place(row),
+                accepted="one weight a ranking (query and sample)",
+                **self.place(row),
             )
         if (weight < 0).any():
             row = int(np.flatnonzero(weight < 0)[0])
@@ -235,10 +242,11 @@ class Run:
         return self.source.place(row if self.file_row is None else int(self.file_row[row]))
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
-        """The value of ``compute()``, computed at the first call with this key: what later evaluations find prepared."""
+        """The value of ``compute()``, computed at the first call with this key: what later evaluations find "
+        "prepared."""
         if key not in self._cache:
             self._cache[key] = compute()
-        return self._cache[key]  # type: ignore[no-any-return]
+        return self._cache[key]
 
     def find(self, index: IdIndex) -> NDArray[np.int32]:
         """The entry of an index for each row, -1 where there is none."""
@@ -254,7 +262,8 @@ class Run:
             raise InputError(
                 f"document {self.doc[again]!r} stands twice in one ranking (first in {at})",
                 accepted="each document once a ranking; several rankings of a query need a sample id each",
-                hint="Remove one of the two, or give the rankings sample ids (column 2)", **self.place(again),
+                hint="Remove one of the two, or give the rankings sample ids (column 2)",
+                **self.place(again),
             )
 
 
@@ -296,7 +305,9 @@ class Collection:
 
     @cached_property
     def evaluated(self) -> NDArray[np.int64]:
-        """Codes of the queries that count: those judged, or without judgments those any run answers (and in the sequence, if any)."""
+        """Codes of the queries that count: those judged, or without judgments those any run answers (and in the
+        sequence, if any).
+        """
         if self.judgments is not None:
             keep = self.judgments.judged > 0
         else:
@@ -315,14 +326,22 @@ class Collection:
         LightmeterError
             Where there is none of that name.
         """
-        if name not in self.attributes and any(name in t.extra.columns for t in self.columns_of_runs if t.extra is not None):
+        if name not in self.attributes and any(
+            name in t.extra.columns for t in self.columns_of_runs if t.extra is not None
+        ):
             self.attributes[name] = self._from_columns(name)
         if name in self.attributes:
             return self.attributes[name]
-        known = list(self.attributes) + [c for t in self.columns_of_runs if t.extra is not None for c in t.extra.columns]
+        known = list(self.attributes) + [
+            c for t in self.columns_of_runs if t.extra is not None for c in t.extra.columns
+        ]
         if not known:
-            raise LightmeterError(f"the attribute {name!r} needs group memberships. Give them with --groups FILE (in Python: groups=).")
-        raise LightmeterError(f"there is no attribute {name!r}.{suggest(name, known)} Known: {', '.join(dict.fromkeys(known))}.")
+            raise LightmeterError(
+                f"the attribute {name!r} needs group memberships. Give them with --groups FILE (in Python: groups=)."
+            )
+        raise LightmeterError(
+            f"there is no attribute {name!r}.{suggest(name, known)} Known: {', '.join(dict.fromkeys(known))}."
+        )
 
     def _from_columns(self, name: str) -> Attribute:
         """An attribute that is a column of the runs' own tables, made when it is first asked for."""
@@ -354,20 +373,30 @@ def merge_attributes(tables: list[AttributeTable]) -> AttributeTable:
     keys = ["doc"] + (["query"] if any("query" in t.frame.columns for t in tables) else [])
     if len({tuple(sorted(t.frame.columns)) for t in tables}) > 1:
         raise InputError(
-            f"the attribute {first.name!r} depends on the query in one run's table and not in another's", where=first.source.name, column=first.name,
-            accepted="one value a document", hint="Give the groups in a file of their own with --groups",
+            f"the attribute {first.name!r} depends on the query in one run's table and not in another's",
+            where=first.source.name,
+            column=first.name,
+            accepted="one value a document",
+            hint="Give the groups in a file of their own with --groups",
         )
     code = {v: i for i, v in enumerate(values)}
     frames = [
-        t.frame.with_columns(value=pl.col("value").replace_strict(range(len(t.values)), [code[v] for v in t.values], return_dtype=pl.Int32))
+        t.frame.with_columns(
+            value=pl.col("value").replace_strict(
+                range(len(t.values)), [code[v] for v in t.values], return_dtype=pl.Int32
+            )
+        )
         for t in tables
     ]
     frame = pl.concat(frames, how="diagonal").unique(maintain_order=True)
     several = frame.group_by([*keys, "value"]).len().filter(pl.col("len") > 1)
     if len(several) or (first.kind == "hard" and frame.select(pl.struct(keys).is_duplicated().any()).item()):
         raise InputError(
-            f"two runs' tables give a document different values of {first.name!r}", where=first.source.name, column=first.name,
-            accepted="one value a document", hint="Give the groups in a file of their own with --groups",
+            f"two runs' tables give a document different values of {first.name!r}",
+            where=first.source.name,
+            column=first.name,
+            accepted="one value a document",
+            hint="Give the groups in a file of their own with --groups",
         )
     kind: Kind = "hard" if all(t.kind == "hard" for t in tables) else "multi"
     return AttributeTable(first.name, first.source, tuple(values), kind, first.ordinal, frame)
@@ -375,8 +404,16 @@ def merge_attributes(tables: list[AttributeTable]) -> AttributeTable:
 
 def _codes(column: pl.Series, vocabulary: list[str]) -> NDArray[np.int32]:
     """Index of each string in the vocabulary, which must hold it."""
-    lookup = pl.DataFrame({"id": vocabulary, "code": np.arange(len(vocabulary), dtype=np.int32)}, schema={"id": pl.String, "code": pl.Int32})
-    return pl.DataFrame({"id": column}).join(lookup, on="id", how="left", maintain_order="left")["code"].to_numpy().astype(np.int32)
+    lookup = pl.DataFrame(
+        {"id": vocabulary, "code": np.arange(len(vocabulary), dtype=np.int32)},
+        schema={"id": pl.String, "code": pl.Int32},
+    )
+    return (
+        pl.DataFrame({"id": column})
+        .join(lookup, on="id", how="left", maintain_order="left")["code"]
+        .to_numpy()
+        .astype(np.int32)
+    )
 
 
 def _changes(code: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -1,4 +1,6 @@
-"""What holds for a whole call: the collection, its runs in rank order, the conventions, and what was computed once for all."""
+"""What holds for a whole call: the collection, its runs in rank order, the conventions, and what was computed once for
+all.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,11 @@ class Context:
     """
 
     def __init__(
-        self, collection: Collection, ranked: dict[str, Ranked], policy: Policy | None = None, unknown: Unknown = "uniform"
+        self,
+        collection: Collection,
+        ranked: dict[str, Ranked],
+        policy: Policy | None = None,
+        unknown: Unknown = "uniform",
     ) -> None:
         self.collection, self.ranked, self.unknown = collection, ranked, unknown
         self.policy: Policy = policy or Static()
@@ -50,7 +56,7 @@ class Context:
         """The value of ``compute()``, computed at the first call with this key."""
         if key not in self._cache:
             self._cache[key] = compute()
-        return self._cache[key]  # type: ignore[no-any-return]
+        return self._cache[key]
 
     @property
     def max_grade(self) -> float | None:
@@ -62,7 +68,8 @@ class Context:
         return user.with_max_grade(self.max_grade)
 
     def distinct(self, attribute: Attribute) -> dict[str, NDArray[np.int32]]:
-        """For each run and row the value of its own that an unknown document gets, -1 for known ones (``unknown='distinct'``).
+        """For each run and row the value of its own that an unknown document gets, -1 for known ones
+        (``unknown='distinct'``).
 
         A document has the same value in every run; the values follow those of the attribute.
         """
@@ -94,5 +101,6 @@ class Context:
         """Raise for documents of unknown membership (``unknown='error'``)."""
         raise LightmeterError(
             f"run {run}: {docs.n_unique()} documents have no known {attribute.name}, the first is {docs[0]!r}. "
-            "Accepted with unknown='error': memberships of every ranked document. Add them, or choose uniform, drop or distinct."
+            "Accepted with unknown='error': memberships of every ranked document. Add them, or choose uniform, drop "
+            "or distinct."
         )

@@ -16,16 +16,29 @@ from lightmeter.policies import Policy
 from lightmeter.rankings import TieCount
 from lightmeter.users import ERRUser
 
-_TIES = {"docno": "score descending, then document id descending", "file": "score descending, then file order", "error": "refused"}
+_TIES = {
+    "docno": "score descending, then document id descending",
+    "file": "score descending, then file order",
+    "error": "refused",
+}
 _UNKNOWN = {
-    "uniform": "counts for all values alike", "drop": "keeps its rank, belongs to no group", "distinct": "a value of its own", "error": "refused",
+    "uniform": "counts for all values alike",
+    "drop": "keeps its rank, belongs to no group",
+    "distinct": "a value of its own",
+    "error": "refused",
 }
 _MISSING = {"zero": "0, or the worst bound where lower is better", "skip": "left out of means", "error": "refused"}
 
 
 def conventions(
-    context: Context, plan: dict[Measure, Measure], policy: Policy, unknown: str, missing: str, depth: int | None,
-    tied: dict[str, TieCount], answered: dict[str, NDArray[np.bool_]],
+    context: Context,
+    plan: dict[Measure, Measure],
+    policy: Policy,
+    unknown: str,
+    missing: str,
+    depth: int | None,
+    tied: dict[str, TieCount],
+    answered: dict[str, NDArray[np.bool_]],
 ) -> dict[str, str]:
     """The rules of a call in words, for the line on standard error and the manifest."""
     out = {"policy": str(policy)}
@@ -33,22 +46,36 @@ def conventions(
     number = sum(t.documents for t in tied.values())
     out["ties"] = f"{ties} ({_TIES[ties]}); {number} documents tied"
     gone = {run: int((~here).sum()) for run, here in answered.items() if not here.all()}
-    out["missing"] = f"{missing} ({_MISSING[missing]})" + "".join(f"; {run} leaves {n} of {len(answered[run])} queries unanswered" for run, n in gone.items())
+    out["missing"] = f"{missing} ({_MISSING[missing]})" + "".join(
+        f"; {run} leaves {n} of {len(answered[run])} queries unanswered" for run, n in gone.items()
+    )
     if depth is not None:
         out["depth"] = f"first {depth} ranks"
     if context.collection.judgments is not None:
         out["unjudged"] = "not relevant; negative grades count as 0"
-    graded = [m for m in plan.values() if isinstance(m, ERRUser) or isinstance(getattr(m, "user", None), ERRUser) or hasattr(m, "max_grade")]
+    graded = [
+        m
+        for m in plan.values()
+        if isinstance(m, ERRUser) or isinstance(getattr(m, "user", None), ERRUser) or hasattr(m, "max_grade")
+    ]
     if graded and context.max_grade is not None:
         highest = {_max_grade(m, context) for m in graded}
-        out["max_grade"] = ", ".join(f"{g:g}" for g in sorted(highest)) + f" (highest in the judgments: {context.max_grade:g})"
+        out["max_grade"] = (
+            ", ".join(f"{g:g}" for g in sorted(highest)) + f" (highest in the judgments: {context.max_grade:g})"
+        )
     attributes = list(dict.fromkeys(m.attribute for m in plan if m.attribute is not None))
     if attributes:
         out["unknown"] = f"{unknown} ({_UNKNOWN[unknown]})"
     for by in attributes:
-        rates = "; ".join(f"{run} {d:.1%} of documents, {e:.1%} of exposure" for run, (d, e) in unknown_shares(context, by).items())
+        rates = "; ".join(
+            f"{run} {d:.1%} of documents, {e:.1%} of exposure" for run, (d, e) in unknown_shares(context, by).items()
+        )
         out[f"unknown {by}"] = f"{rates} (exposure as 1/log2(rank + 1))"
-        targets = {str(target_term(m.target, by, context.collection)) for m in plan.values() if m.attribute == by and _has_group_target(m)}
+        targets = {
+            str(target_term(getattr(m, "target", None), by, context.collection))
+            for m in plan.values()
+            if m.attribute == by and _has_group_target(m)
+        }
         if targets:
             out[f"target {by}"] = ", ".join(sorted(targets))
     return out
@@ -56,7 +83,11 @@ def conventions(
 
 def _has_group_target(measure: Any) -> bool:
     target = getattr(measure, "target", False)
-    return target is None or isinstance(target, str) or bool(getattr(target, "of_groups", False) and not getattr(target, "of_exposure", False))
+    return (
+        target is None
+        or isinstance(target, str)
+        or bool(getattr(target, "of_groups", False) and not getattr(target, "of_exposure", False))
+    )
 
 
 def _max_grade(measure: Any, context: Context) -> float:
@@ -71,7 +102,9 @@ def unknown_shares(context: Context, by: str) -> dict[str, tuple[float, float]]:
     return {name: ranked.unknown_share(by) for name, ranked in context.ranked.items()}
 
 
-def manifest(context: Context, rules: dict[str, str], tied: dict[str, TieCount], measures: list[Measure]) -> dict[str, Any]:
+def manifest(
+    context: Context, rules: dict[str, str], tied: dict[str, TieCount], measures: list[Measure]
+) -> dict[str, Any]:
     """How a result was made: version, inputs with sizes, conventions, counts of what was ignored."""
     from importlib.metadata import PackageNotFoundError, version
 
@@ -85,12 +118,20 @@ def manifest(context: Context, rules: dict[str, str], tied: dict[str, TieCount],
         "measures": [str(m) for m in measures],
         "resolved": {str(m): str(m.resolve(context)) for m in measures},
         "runs": {
-            name: {"rankings": len(run.query), "documents": len(run), "tied_documents": tied[name].documents, "sampled": run.sample is not None}
+            name: {
+                "rankings": len(run.query),
+                "documents": len(run),
+                "tied_documents": tied[name].documents,
+                "sampled": run.sample is not None,
+            }
             for name, run in collection.runs.items()
         },
         "queries": len(collection.evaluated),
         "conventions": rules,
-        "unknown": {by: {run: {"documents": d, "exposure": e} for run, (d, e) in unknown_shares(context, by).items()} for by in _attributes(measures)},
+        "unknown": {
+            by: {run: {"documents": d, "exposure": e} for run, (d, e) in unknown_shares(context, by).items()}
+            for by in _attributes(measures)
+        },
         "ignored": dict(collection.ignored),
         "notes": list(collection.notes),
         "inputs": [{"name": s.name, "files": list(s.files)} for s in collection.inputs],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lightmeter.collection import Attribute, Collection
 from lightmeter.errors import LightmeterError, TermError, suggest
+from lightmeter.sums import sum_by
 from lightmeter.targets import SHORTHANDS, Given, Pool, Relevant, Target, Uniform
 
 if TYPE_CHECKING:
@@ -41,15 +42,17 @@ class Distribution:
         return cls(np.array([0, len(shares)]), value, np.asarray(shares, dtype=np.float64), True)
 
     @classmethod
-    def by_query(cls, query: NDArray[np.integer], value: NDArray[np.integer], mass: Array, queries: int, reason: str) -> Distribution:
+    def by_query(
+        cls, query: NDArray[np.integer], value: NDArray[np.integer], mass: Array, queries: int, reason: str
+    ) -> Distribution:
         """Shares of masses summed by query and value."""
         keys, at = np.unique(query.astype(np.int64) * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
-        total = np.bincount(at, mass, minlength=len(keys))
+        total = sum_by(at, mass, len(keys))
         keep = total > 0
         keys, total = keys[keep], total[keep]
-        owner, value = np.divmod(keys, int(value.max(initial=0)) + 1)
-        share = total / np.bincount(owner, total, minlength=queries)[owner]
-        return cls(np.searchsorted(owner, np.arange(queries + 1)), value, share, False, reason)
+        owner, code = np.divmod(keys, int(value.max(initial=0)) + 1)
+        share = total / sum_by(owner, total, queries)[owner]
+        return cls(np.searchsorted(owner, np.arange(queries + 1)), code, share, False, reason)
 
     def rows(self, query: NDArray[np.integer]) -> Triple:
         """(position in ``query``, value, share) of the distributions of some queries."""
@@ -73,10 +76,15 @@ def target_term(target: Target | str | None, by: str, collection: Collection) ->
         target = "given" if given is not None and by in given["attribute"].unique().to_list() else "uniform"
     if isinstance(target, str):
         if target not in SHORTHANDS:
-            raise TermError(f"there is no target {target!r}.{suggest(target, SHORTHANDS)} Known: {', '.join(SHORTHANDS)}, or a term such as Pool(of='run').")
+            raise TermError(
+                f"there is no target {target!r}.{suggest(target, SHORTHANDS)} Known: {', '.join(SHORTHANDS)}, or a "
+                "term such as Pool(of='run')."
+            )
         return SHORTHANDS[target]()
     if not target.of_groups:
-        raise TermError(f"{target} is a target of exposure; a distribution over groups is needed here: {', '.join(SHORTHANDS)}.")
+        raise TermError(
+            f"{target} is a target of exposure; a distribution over groups is needed here: {', '.join(SHORTHANDS)}."
+        )
     return target
 
 
@@ -100,8 +108,11 @@ def _resolve(context: Context, term: Target, by: str, run: str) -> Distribution:
         reason = "no_relevant"
     elif isinstance(term, Pool) and term.of == "groups":
         entries = np.arange(len(attribute.index.ids))
-        position, value, mass = attribute.pairs(entries, split=True)
-        query = np.asarray(attribute.index.group)[position] if attribute.by_query else np.zeros(len(position), dtype=np.int64)
+        position, codes, mass = attribute.pairs(entries, split=True)
+        value = codes.astype(np.int64)
+        query = np.zeros(len(position), dtype=np.int64)
+        if attribute.index.group is not None:
+            query = attribute.index.group[position].astype(np.int64)
         if not attribute.by_query or term.scope == "collection":
             return _all_alike(value, mass, size)
         reason = "no_known_member"
@@ -118,9 +129,12 @@ def _resolve(context: Context, term: Target, by: str, run: str) -> Distribution:
 
 
 def _all_alike(value: NDArray[np.integer], mass: Array, size: int) -> Distribution:
-    total = np.bincount(value, mass, minlength=size)
+    total = sum_by(value, mass, size)
     if not total.sum():
-        raise LightmeterError("no document of the pool has a known membership, so there is no target. Give targets, or choose target='uniform'.")
+        raise LightmeterError(
+            "no document of the pool has a known membership, so there is no target. Give targets, or choose "
+            "target='uniform'."
+        )
     return Distribution.one(total / total.sum())
 
 
@@ -129,14 +143,16 @@ def _given(collection: Collection, attribute: Attribute) -> Distribution:
     known = [] if targets is None else targets["attribute"].unique(maintain_order=True).to_list()
     if targets is None or attribute.name not in known:
         raise LightmeterError(
-            f"no target distribution is given for {attribute.name!r}.{suggest(attribute.name, known)} Give one with --targets FILE (in Python: targets=), or choose target='uniform'."
+            f"no target distribution is given for {attribute.name!r}.{suggest(attribute.name, known)} Give one with "
+            "--targets FILE (in Python: targets=), or choose target='uniform'."
         )
     code = {v: i for i, v in enumerate(attribute.values)}
     mine = targets.filter(pl.col("attribute") == attribute.name)
     strange = [v for v in mine["value"].unique(maintain_order=True) if v not in code]
     if strange:
         raise LightmeterError(
-            f"the target of {attribute.name!r} names the value {strange[0]!r}, which no document has.{suggest(strange[0], code)} "
+            f"the target of {attribute.name!r} names the value {strange[0]!r}, which no document "
+            f"has.{suggest(strange[0], code)} "
             f"Values of the groups: {', '.join(attribute.values[:20])}."
         )
     every = np.zeros(len(attribute.values))
@@ -164,7 +180,10 @@ def _given(collection: Collection, attribute: Attribute) -> Distribution:
 def _relevant(context: Context, attribute: Attribute) -> Triple:
     judgments = context.collection.judgments
     if judgments is None:
-        raise LightmeterError("target='relevant' needs judgments. Give them with --qrels FILE (in Python: qrels=), or choose another target.")
+        raise LightmeterError(
+            "target='relevant' needs judgments. Give them with --qrels FILE (in Python: qrels=), or choose another "
+            "target."
+        )
     rows = np.flatnonzero(judgments.grade > 0)
     group = judgments.query[rows] if attribute.by_query else None
     entry = attribute.index.find(judgments.doc.gather(rows), group)
@@ -197,13 +216,10 @@ def _pooled(context: Context, attribute: Attribute, runs: list[Ranked], depth: i
         entry = ranked.member_row(attribute.name)[order].astype(np.int64)
         if distinct is not None:  # values of unknown documents stand behind the entries
             entry = np.where(entry < 0, distinct[ranked.run.name][order] - len(attribute.values) + span, entry)
-            span_all = np.int64(1) << 32
-        else:
-            span_all = span
         known = entry >= 0
-        pairs.append(np.unique(query[known] * span_all + entry[known]))
+        pairs.append(np.unique(query[known] << 32 | entry[known]))
     keys = np.unique(np.concatenate(pairs))
-    query, entry = np.divmod(keys, np.int64(1) << 32 if distinct is not None else max(span, 1))
+    query, entry = keys >> 32, keys & 0xFFFFFFFF
     position, value, mass = attribute.pairs(np.where(entry < span, entry, -1), split=True)
     own = np.flatnonzero(entry >= span)
     return (

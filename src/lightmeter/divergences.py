@@ -1,6 +1,7 @@
 """Divergences of an achieved distribution p from a target q over the values 1..c of an attribute.
 
-All take arrays whose last axis runs over the values, broadcast over the others and are 0 for c = 1. Ordinal ones read the
+All take arrays whose last axis runs over the values, broadcast over the others and are 0 for c = 1. Ordinal ones read
+the
 order of the values and refuse an attribute that has none.
 """
 
@@ -12,8 +13,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.params import Choice, Number
-from lightmeter.terms import Term, param
+from lightmeter.params import Choice, Number, param
+from lightmeter.terms import Term
 
 Array = NDArray[np.float64]
 
@@ -54,7 +55,7 @@ class JSD(Divergence):
     1.0
     """
 
-    base: int | Literal["e"] = param(2, Choice((2, "e")), doc="base of the logarithm")
+    base: int | Literal["e"] = param(default=2, accepts=Choice((2, "e")), doc="base of the logarithm")
 
     @property
     def most(self) -> float:
@@ -86,7 +87,8 @@ class NMD(Divergence):
 class RNOD(Divergence):
     """Root normalised order-aware divergence: ``sqrt(OD / (c-1))``, ordinal (Sakai 2021).
 
-    OD is the mean over the values i with q_i > 0 of ``sum_j |i-j| (p_j - q_j)^2``. Not symmetric. In [0, 1] when every q_i > 0 or c <= 4;
+    OD is the mean over the values i with q_i > 0 of ``sum_j |i-j| (p_j - q_j)^2``. Not symmetric. In [0, 1] when every
+    q_i > 0 or c <= 4;
     otherwise it can pass 1 and is not clipped.
 
     Examples
@@ -110,7 +112,8 @@ class RNOD(Divergence):
 
 
 class KL(Divergence):
-    """Kullback-Leibler divergence in nats: ``sum (p + eps) ln((p + eps) / (q + eps))``; undefined where q = 0 < p and eps = 0.
+    """Kullback-Leibler divergence in nats: ``sum (p + eps) ln((p + eps) / (q + eps))``; undefined where q = 0 < p and
+    eps = 0.
 
     Examples
     --------
@@ -120,7 +123,7 @@ class KL(Divergence):
     """
 
     highest = math.inf
-    eps: float = param(0.0, Number(low=0, high=1), doc="added to every share")
+    eps: float = param(default=0.0, accepts=Number(low=0, high=1), doc="added to every share")
 
     def value(self, p: Array, q: Array) -> Array:
         p, q = np.broadcast_arrays(p + self.eps, q + self.eps)

@@ -67,8 +67,7 @@ class MissingExtraError(LightmeterError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs the package {package!r}, which is not installed. "
-            f"Type: pip install 'lightmeter[{extra}]'"
+            f"{purpose} needs the package {package!r}, which is not installed. Type: pip install 'lightmeter[{extra}]'"
         )
 
 

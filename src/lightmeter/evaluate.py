@@ -23,8 +23,8 @@ from lightmeter.notation import parse
 from lightmeter.policies import Policy, Samples, Static, Ties
 from lightmeter.rankings import CELLS, Ranked, TieCount, chunks_of_like_length
 from lightmeter.result import Cell, Result
-from lightmeter.users import User
 from lightmeter.threads import in_threads
+from lightmeter.users import User
 from lightmeter.values import Values, as_values
 
 Array = NDArray[np.float64]
@@ -51,14 +51,18 @@ def evaluate(
     measures
         Measures or their notation, such as ``"nDCG@10"``.
     policy
-        How rankings are taken: ``Static()``, or ``Samples(weight=..)`` where a query has several. By default whichever the run calls for.
+        How rankings are taken: ``Static()``, or ``Samples(weight=..)`` where a query has several. By default whichever
+        the run calls for.
     ties
-        Order of documents with equal scores: ``'docno'`` (score descending, then document id descending), ``'file'`` or ``'error'``.
+        Order of documents with equal scores: ``'docno'`` (score descending, then document id descending), ``'file'``
+        or ``'error'``.
     unknown
-        Documents of unknown membership: ``'uniform'`` (count for all values alike), ``'drop'`` (keep their rank, belong to no group), ``'distinct'`` (each a value
+        Documents of unknown membership: ``'uniform'`` (count for all values alike), ``'drop'`` (keep their rank,
+        belong to no group), ``'distinct'`` (each a value
         of its own) or ``'error'``.
     missing
-        Queries that are judged but not in a run: ``'zero'`` (0, or the worst bound where lower is better), ``'skip'`` or ``'error'``.
+        Queries that are judged but not in a run: ``'zero'`` (0, or the worst bound where lower is better), ``'skip'``
+        or ``'error'``.
     depth
         Ranks of each ranking that are looked at at all; None for all.
     progress
@@ -103,7 +107,10 @@ def evaluate(
         answered[name] = here
         if missing == "error" and not here.all():
             gone = collection.queries[collection.evaluated[int(np.flatnonzero(~here)[0])]]
-            raise LightmeterError(f"run {name} does not answer query {gone!r}. Accepted with missing='error': a ranking of every query evaluated.")
+            raise LightmeterError(
+                f"run {name} does not answer query {gone!r}. Accepted with missing='error': a ranking of every query "
+                "evaluated."
+            )
         values = _values(context, one, plan, counter)
         for measure in asked:
             cells += _cells(context, name, measure, values, here, missing)
@@ -129,7 +136,7 @@ def _check_choice(name: str, value: Any, options: Iterable[str]) -> None:
         raise LightmeterError(f"{name} is {value!r}.{suggest(str(value), options)} Accepted: {', '.join(options)}.")
 
 
-def _policy(policy: Policy | str | None, ties: Ties | None, collection: Collection) -> Policy:
+def _policy(policy: Policy | str | type | None, ties: Ties | None, collection: Collection) -> Static | Samples:
     if isinstance(policy, str):
         policy = parse(policy, kind="policy")
     if isinstance(policy, type) and issubclass(policy, Policy):
@@ -140,11 +147,16 @@ def _policy(policy: Policy | str | None, ties: Ties | None, collection: Collecti
     if not isinstance(policy, Static | Samples):
         raise TermError(f"the policy is {policy!r}. Accepted: Static(ties=..) or Samples(weight=..).")
     if isinstance(policy, Static) and sampled:
-        raise LightmeterError(f"run {sampled[0]} has several rankings a query, so it is not static. Accepted: policy=Samples(), or a run of one ranking a query.")
+        raise LightmeterError(
+            f"run {sampled[0]} has several rankings a query, so it is not static. Accepted: policy=Samples(), or a "
+            "run of one ranking a query."
+        )
     return policy if ties is None else policy(ties=ties)
 
 
-def _rank(collection: Collection, policy: Static | Samples, depth: int | None) -> tuple[dict[str, Ranked], dict[str, TieCount]]:
+def _rank(
+    collection: Collection, policy: Static | Samples, depth: int | None
+) -> tuple[dict[str, Ranked], dict[str, TieCount]]:
     ranked, tied = {}, {}
     for name, run in collection.runs.items():
         ranked[name], tied[name] = Ranked.of(collection, run, policy.ties, depth)
@@ -168,14 +180,17 @@ def _check_needs(collection: Collection, measures: Iterable[Measure]) -> None:
             raise LightmeterError(f"{measure} needs judgments. Give them with --qrels FILE (in Python: qrels=).")
         if collection.judgments is None and isinstance(user, User) and user.by_document:
             raise LightmeterError(
-                f"{measure} needs judgments, since its user {user} stops at relevant documents. Give them with --qrels FILE (in Python: qrels=), "
+                f"{measure} needs judgments, since its user {user} stops at relevant documents. Give them with "
+                "--qrels FILE (in Python: qrels=), "
                 "or choose a user that does not: user=RBP(p=0.8)."
             )
         if measure.attribute is not None:
             collection.attribute(measure.attribute)
         ranks_only = [r.name for r in collection.runs.values() if r.by_rank]
         if "scores" in needs and ranks_only:
-            raise LightmeterError(f"{measure} needs scores, and run {ranks_only[0]} gives ranks only. Accepted: runs with scores.")
+            raise LightmeterError(
+                f"{measure} needs scores, and run {ranks_only[0]} gives ranks only. Accepted: runs with scores."
+            )
 
 
 @dataclass
@@ -275,7 +290,9 @@ def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
     return out
 
 
-def _cells(context: Context, run: str, measure: Measure, values: dict[Key, Values], here: NDArray[np.bool_], missing: Missing) -> list[Cell]:
+def _cells(
+    context: Context, run: str, measure: Measure, values: dict[Key, Values], here: NDArray[np.bool_], missing: Missing
+) -> list[Cell]:
     if isinstance(measure, GFR):
         parts = [_cells(context, run, m, values, here, missing)[0].values for m in measure.components()]
         return [Cell(run, measure, None, measure.combine(parts))]
@@ -304,5 +321,7 @@ def _cells(context: Context, run: str, measure: Measure, values: dict[Key, Value
 def run_of(collection: Collection, name: str) -> Run:
     """A run by name, with a suggestion where there is none."""
     if name not in collection.runs:
-        raise LightmeterError(f"there is no run {name!r}.{suggest(name, collection.runs)} Runs: {', '.join(collection.runs)}.")
+        raise LightmeterError(
+            f"there is no run {name!r}.{suggest(name, collection.runs)} Runs: {', '.join(collection.runs)}."
+        )
     return collection.runs[name]

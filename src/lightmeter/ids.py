@@ -1,6 +1,7 @@
 """Finding ids in tables, for millions of rows at a time.
 
-Ids are strings and stay strings. Hashes only narrow the search: a match is believed after the strings themselves were compared, so no two ids
+Ids are strings and stay strings. Hashes only narrow the search: a match is believed after the strings themselves were
+compared, so no two ids
 are ever taken for one another.
 """
 
@@ -41,7 +42,8 @@ class IdIndex:
 
     Notes
     -----
-    A table of bits by hash turns away nearly all rows that are not in the index, a binary search finds the rest, and the
+    A table of bits by hash turns away nearly all rows that are not in the index, a binary search finds the rest, and
+    the
     strings are compared last. Where two entries share a hash, a join replaces the search.
     """
 
@@ -56,7 +58,9 @@ class IdIndex:
         self._bits = np.zeros(1 << min(bits, 26), dtype=bool)
         self._bits[(hashes >> self._shift).astype(np.int64)] = True
 
-    def find(self, ids: pl.Series, group: NDArray[np.integer] | None = None, hashes: Hashes | None = None) -> NDArray[np.int32]:
+    def find(
+        self, ids: pl.Series, group: NDArray[np.integer] | None = None, hashes: Hashes | None = None
+    ) -> NDArray[np.int32]:
         """The entry of each row, -1 where it has none.
 
         Parameters
@@ -100,10 +104,13 @@ class IdIndex:
         return found.fill_null(-1).to_numpy().astype(np.int32)
 
 
-def first_repeat(ids: pl.Series, group: NDArray[np.integer], offsets: NDArray[np.int64], hashes: Hashes) -> tuple[int, int] | None:
+def first_repeat(
+    ids: pl.Series, group: NDArray[np.integer], offsets: NDArray[np.int64], hashes: Hashes
+) -> tuple[int, int] | None:
     """The first two rows of one group that have the same id, or None.
 
-    Rows of a group are contiguous, from ``offsets[g]`` to ``offsets[g + 1]``. Works through whole groups of about a million rows at a time.
+    Rows of a group are contiguous, from ``offsets[g]`` to ``offsets[g + 1]``. Works through whole groups of about a
+    million rows at a time.
     """
     start, groups = 0, len(offsets) - 1
     while start < groups:

@@ -38,12 +38,15 @@ def load(
     Parameters
     ----------
     run
-        A run: a path (TREC, CSV, TSV, Parquet, JSONL; a folder or pattern is one run), a frame, ``{query: [doc, ..]}`` or
+        A run: a path (TREC, CSV, TSV, Parquet, JSONL; a folder or pattern is one run), a frame, ``{query: [doc, ..]}``
+        or
         ``{query: {doc: score}}``; or several, as a list of paths or ``{name: run}``. Paths may be named: ``NAME=PATH``.
     qrels
-        Judgments: TREC, three columns, a table, a frame or ``{query: {doc: grade}}``. Without them a ``grade`` column of the run's own table serves.
+        Judgments: TREC, three columns, a table, a frame or ``{query: {doc: grade}}``. Without them a ``grade`` column
+        of the run's own table serves.
     groups
-        Memberships: a path, ``NAME=PATH[:kind]``, a frame, ``{attribute: {doc: value}}``, or a list of these. Columns of the run's own table
+        Memberships: a path, ``NAME=PATH[:kind]``, a frame, ``{attribute: {doc: value}}``, or a list of these. Columns
+        of the run's own table
         are attributes too, without being named here.
     targets
         Target distributions: a path, ``NAME=FILE.golddistr``, a frame, ``{attribute: {value: share}}``, or a list.
@@ -52,7 +55,8 @@ def load(
     sequence
         A query sequence (``sequence.number,qid``): a query weighs as often as it occurs, others are left out.
     segment
-        A column that labels queries; means are given by label too. It is looked for in the run's tables and in ``queries``.
+        A column that labels queries; means are given by label too. It is looked for in the run's tables and in
+        ``queries``.
     queries
         A table with a ``query`` column and others by query, such as the segment.
     columns
@@ -128,7 +132,10 @@ def _runs(run: Any, columns: Columns | None) -> list[RunTable]:
     names = [t.name for t in tables]
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
-        raise LightmeterError(f"{names.count(twice[0])} runs are named {twice[0]!r}. Accepted: a name each. Write NAME=PATH to tell them apart.")
+        raise LightmeterError(
+            f"{names.count(twice[0])} runs are named {twice[0]!r}. Accepted: a name each. Write NAME=PATH to tell "
+            "them apart."
+        )
     return tables
 
 
@@ -149,7 +156,9 @@ def _judgments(tables: list[RunTable], qrels: Any, columns: Columns | None) -> J
     if len(several):
         query, doc = several.select("query", "doc").row(0)
         raise InputError(
-            f"document {doc!r} of query {query!r} has different grades in the runs' tables", column=name, accepted="one grade a query and document"
+            f"document {doc!r} of query {query!r} has different grades in the runs' tables",
+            column=name,
+            accepted="one grade a query and document",
         )
     return replace(made[0], frame=frame, notes=(f"judgments read from column {name!r} of the run",))
 
@@ -159,13 +168,22 @@ def _refuse_strangers(tables: list[RunTable], judgments: JudgmentTable) -> None:
     for table in tables:
         if judged.isdisjoint(table.queries):
             raise InputError(
-                f"the run and the judgments have no query in common; the run's first is {table.queries[0]!r}, the judgments' first {judgments.frame['query'][0]!r}",
-                where=table.source.name, accepted="the same query ids in both", hint=f"Compare {table.source.name} with {judgments.source.name}",
+                f"the run and the judgments have no query in common; the run's first is {table.queries[0]!r}, the "
+                f"judgments' first {judgments.frame['query'][0]!r}",
+                where=table.source.name,
+                accepted="the same query ids in both",
+                hint=f"Compare {table.source.name} with {judgments.source.name}",
             )
 
 
 def _groups(
-    groups: Any, tables: list[RunTable], columns: Columns | None, ordinal: Any, bins: Any, bias: Sequence[str], attributes: Sequence[str] | None
+    groups: Any,
+    tables: list[RunTable],
+    columns: Columns | None,
+    ordinal: Any,
+    bins: Any,
+    bias: Sequence[str],
+    attributes: Sequence[str] | None,
 ) -> list[AttributeTable]:
     from lightmeter.io.groups import read_groups
 
@@ -174,7 +192,10 @@ def _groups(
     if groups is None:
         for name in declared:
             if name not in extra:
-                raise LightmeterError(f"{name!r} is declared (ordinal, bins or bias), but there is no such attribute.{suggest(name, extra)} Give its groups with --groups FILE.")
+                raise LightmeterError(
+                    f"{name!r} is declared (ordinal, bins or bias), but there is no such "
+                    f"attribute.{suggest(name, extra)} Give its groups with --groups FILE."
+                )
         return []
     given = list(groups) if isinstance(groups, list | tuple) else [groups]
     given = [_wide(g) if isinstance(g, Mapping) else g for g in given]
@@ -190,23 +211,38 @@ def _groups(
     only = None if attributes is None else [a for a in attributes if a not in extra]
     if only == []:
         return []
-    return read_groups(given, columns=columns, bins=rest(bins), ordinal=rest(ordinal), bias=[b for b in bias if b not in own], only=only)
+    return read_groups(
+        given,
+        columns=columns,
+        bins=rest(bins),
+        ordinal=rest(ordinal),
+        bias=[b for b in bias if b not in own],
+        only=only,
+    )
 
 
 def _wide(groups: Mapping[str, Any]) -> pl.DataFrame:
     """``{attribute: {doc: value or values}}`` as a wide table."""
     if not groups or not all(isinstance(m, Mapping) for m in groups.values()):
-        raise LightmeterError("groups given as a dictionary: accepted is {attribute: {doc: value}}, with a list of values where there are several.")
+        raise LightmeterError(
+            "groups given as a dictionary: accepted is {attribute: {doc: value}}, with a list of values where there "
+            "are several."
+        )
     frame: pl.DataFrame | None = None
     for name, members in groups.items():
-        values = ["|".join(map(str, v)) if isinstance(v, list | tuple | set) else None if v is None else str(v) for v in members.values()]
+        values = [
+            "|".join(map(str, v)) if isinstance(v, list | tuple | set) else None if v is None else str(v)
+            for v in members.values()
+        ]
         one = pl.DataFrame({"doc": [str(d) for d in members], name: values}, schema={"doc": pl.String, name: pl.String})
-        frame = one if frame is None else frame.join(one, on="doc", how="full", coalesce=True, maintain_order="left_right")
+        frame = (
+            one if frame is None else frame.join(one, on="doc", how="full", coalesce=True, maintain_order="left_right")
+        )
     return frame if frame is not None else pl.DataFrame()
 
 
 def _targets(targets: Any, columns: Columns | None) -> Any:
-    if targets is None or isinstance(targets, list | tuple) and not targets:
+    if targets is None or (isinstance(targets, list | tuple) and not targets):
         return None
     from lightmeter.io.targets import read_targets
 
@@ -216,7 +252,9 @@ def _targets(targets: Any, columns: Columns | None) -> Any:
 def _intents(intents: Any, probabilities: Any, columns: Columns | None) -> Any:
     if intents is None:
         if probabilities is not None:
-            raise LightmeterError("intent probabilities are given without intents. Give the intents with --intents FILE.")
+            raise LightmeterError(
+                "intent probabilities are given without intents. Give the intents with --intents FILE."
+            )
         return None
     from lightmeter.io.intents import read_intents
 
@@ -232,12 +270,16 @@ def _weights(sequence: Any, vocabulary: list[str]) -> tuple[Any, list[Source]]:
     weights = dict(frame.select("query", "weight").iter_rows())
     weight = np.array([float(weights.get(q, 0.0)) for q in vocabulary])
     if not weight.any():
-        raise LightmeterError(f"{sequence}: the sequence and the runs have no query in common. Accepted: the same query ids in both.")
+        raise LightmeterError(
+            f"{sequence}: the sequence and the runs have no query in common. Accepted: the same query ids in both."
+        )
     source = [] if isinstance(sequence, pl.DataFrame) else [Source(str(sequence), (str(sequence),))]
     return weight, source
 
 
-def _segments(segment: str | None, queries: Any, tables: list[RunTable], lookup: dict[str, int], columns: Columns | None) -> list[str | None] | None:
+def _segments(
+    segment: str | None, queries: Any, tables: list[RunTable], lookup: dict[str, int], columns: Columns | None
+) -> list[str | None] | None:
     if segment is None:
         return None
     frames = [
@@ -247,24 +289,24 @@ def _segments(segment: str | None, queries: Any, tables: list[RunTable], lookup:
     ]
     where, known = "the runs' tables", sorted({c for t in tables if t.extra is not None for c in t.extra.columns})
     if queries is not None:
-        from lightmeter.io.tabular import Shape, read_table
-        import re
+        from lightmeter.io.named import read_named
 
-        table = read_table(queries, Shape(("query", segment), (), re.compile("(?!)"), 0), columns=columns).frame
-        name = (columns or {}).get("query", "query")
-        if name not in table.columns or segment not in table.columns:
-            raise InputError(f"no column {segment!r} and {name!r} together", where=str(queries), accepted=f"a table with {name} and {segment}; found {', '.join(table.columns)}")
-        frames.append(pl.DataFrame({"query": table[name].cast(pl.String), "label": table[segment].cast(pl.String)}))
+        table, _ = read_named(queries, ["query"], text=[segment], columns=columns)
+        frames.append(table.select("query", pl.col(segment).alias("label")))
     if not frames:
         raise LightmeterError(
-            f"there is no column {segment!r} to segment by.{suggest(segment, known)} It is looked for in {where} ({', '.join(known) or 'no columns beside query, doc and score'}) and in the table given with --queries."
+            f"there is no column {segment!r} to segment by.{suggest(segment, known)} It is looked for in {where} "
+            f"({', '.join(known) or 'no columns beside query, doc and score'}) and in the table given with --queries."
         )
     labels = pl.concat(frames).drop_nulls().unique(maintain_order=True)
     several = labels.filter(pl.col("query").is_duplicated())
     if len(several):
         query = several["query"][0]
         both = several.filter(pl.col("query") == query)["label"].to_list()
-        raise LightmeterError(f"query {query!r} has the segments {both[0]!r} and {both[1]!r}. Accepted: one a query. --segment labels queries; to compare documents use --groups.")
+        raise LightmeterError(
+            f"query {query!r} has the segments {both[0]!r} and {both[1]!r}. Accepted: one a query. --segment labels "
+            "queries; to compare documents use --groups."
+        )
     out: list[str | None] = [None] * len(lookup)
     for query, label in labels.iter_rows():
         if query in lookup:
@@ -274,21 +316,23 @@ def _segments(segment: str | None, queries: Any, tables: list[RunTable], lookup:
 
 def _ignored(tables: list[RunTable], judgments: JudgmentTable | None, groups: list[AttributeTable]) -> dict[str, int]:
     out: dict[str, int] = {}
-    for table in [*tables, *([judgments] if judgments else []), *groups]:
+    every: list[RunTable | JudgmentTable | AttributeTable] = [*tables, *([judgments] if judgments else []), *groups]
+    for table in every:
         for what, count in table.ignored.items():
             if count:
                 key = f"{table.source.name}: {what}"
                 out[key] = max(out.get(key, 0), count)
     if judgments is not None:
         judged = set(judgments.frame["query"].unique())
-        for table in tables:
-            strange = np.array([q not in judged for q in table.queries])
+        for run in tables:
+            strange = np.array([q not in judged for q in run.queries])
             if strange.any():
-                out[f"{table.name}: queries without judgments"] = int(strange.sum())
-                out[f"{table.name}: rows of queries without judgments"] = int(strange[table.query].sum())
+                out[f"{run.name}: queries without judgments"] = int(strange.sum())
+                out[f"{run.name}: rows of queries without judgments"] = int(strange[run.query].sum())
     return out
 
 
 def _notes(tables: list[RunTable], judgments: JudgmentTable | None, groups: list[AttributeTable]) -> tuple[str, ...]:
-    noted = [f"{t.source.name}: {n}" for t in [*tables, *([judgments] if judgments else []), *groups] for n in t.notes]
+    every: list[RunTable | JudgmentTable | AttributeTable] = [*tables, *([judgments] if judgments else []), *groups]
+    noted = [f"{t.source.name}: {n}" for t in every for n in t.notes]
     return tuple(dict.fromkeys(noted))

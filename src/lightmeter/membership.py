@@ -1,6 +1,7 @@
 """Memberships of a block's documents, as columns that a divergence can read.
 
-Attributes may have hundreds of values (companies, intents), and with ``unknown='distinct'`` one a document. So a nominal attribute of many values
+Attributes may have hundreds of values (companies, intents), and with ``unknown='distinct'`` one a document. So a
+nominal attribute of many values
 is re-indexed within each ranking: only the values that occur there or in its target get a column.
 """
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from lightmeter.collection import Attribute
 from lightmeter.distributions import Distribution
+from lightmeter.sums import sum_by
 
 if TYPE_CHECKING:
     from lightmeter.block import Block
@@ -43,7 +45,8 @@ class Membership:
     known
         ``[rankings, ranks]``: which places count at all.
     multi
-        For a multi-valued attribute how many values the document of each pair has; weight x multi is its membership in full.
+        For a multi-valued attribute how many values the document of each pair has; weight x multi is its membership in
+        full.
     """
 
     attribute: Attribute
@@ -83,7 +86,8 @@ class Membership:
 class Columns:
     """A membership laid out in ``width`` columns a ranking, beside the target ``q`` ``[rankings, width]``.
 
-    ``labels`` ``[rankings, width]`` tells each column's value (-1: none) where columns were re-indexed, else it is None.
+    ``labels`` ``[rankings, width]`` tells each column's value (-1: none) where columns were re-indexed, else it is
+    None.
     """
 
     membership: Membership
@@ -93,11 +97,13 @@ class Columns:
     labels: NDArray[np.int64] | None
 
     def total(self, weights: Array, *, full: bool = False) -> Array:
-        """Sum of ``weights`` ``[rankings, ranks]`` by value, ``[rankings, width]``; ``full``: multi-valued documents count fully in each value."""
+        """Sum of ``weights`` ``[rankings, ranks]`` by value, ``[rankings, width]``; ``full``: multi-valued documents
+        count fully in each value.
+        """
         m = self.membership
         at = m.ranking * self.width + self.column
         share = m.weight * m.multi if full and m.multi is not None else m.weight
-        out = np.bincount(at, share * weights[m.ranking, m.rank], minlength=m.shape[0] * self.width)
+        out = sum_by(at, share * weights[m.ranking, m.rank], m.shape[0] * self.width)
         out = out.reshape(m.shape[0], self.width)
         if m.spread is not None:
             out += (m.spread * weights).sum(axis=1, keepdims=True) / m.size
@@ -117,7 +123,8 @@ class Columns:
         Yields
         ------
         rankings, p, some
-            A slice of rankings, their distributions ``[.., depth, width]`` and whether any of the first k documents is known ``[.., depth]``.
+            A slice of rankings, their distributions ``[.., depth, width]`` and whether any of the first k documents is
+            known ``[.., depth]``.
         """
         m = self.membership
         rankings = m.shape[0]
@@ -149,11 +156,11 @@ def membership(block: Block, by: str) -> Membership:
     spread: Array | None = None
     known = block.valid
     size = len(attribute.values)
-    position, value, weight = attribute.pairs(entry.ravel(), split=True)
+    position, codes, weight = attribute.pairs(entry.ravel(), split=True)
     multi = None
     if attribute.kind == "multi" and attribute.indptr is not None:
         multi = np.diff(attribute.indptr)[entry.ravel()[position]].astype(np.float64)
-    value = value.astype(np.int64)
+    value = codes.astype(np.int64)
     if unknown.any():
         if context.unknown == "error":
             context.refuse_unknown(attribute, block.ranked.run.name, block.doc.filter(unknown[block.valid]))
@@ -162,19 +169,28 @@ def membership(block: Block, by: str) -> Membership:
         elif context.unknown == "drop":
             known = block.valid & ~unknown
         else:
-            codes = context.distinct(attribute)[block.ranked.run.name][block.rows]
+            own_value = context.distinct(attribute)[block.ranked.run.name][block.rows]
             own = np.flatnonzero(unknown.ravel())
             position = np.concatenate([position, own])
             order = np.argsort(position, kind="stable")
             position = position[order]
-            value = np.concatenate([value, codes.ravel()[own]])[order]
+            value = np.concatenate([value, own_value.ravel()[own]])[order]
             weight = np.concatenate([weight, np.ones(len(own))])[order]
             multi = None if multi is None else np.concatenate([multi, np.ones(len(own))])[order]
     if context.unknown == "distinct":
         size = max(size, *(int(c.max(initial=-1)) + 1 for c in context.distinct(attribute).values()))
     width = block.shape[1]
     return Membership(
-        attribute, size, block.shape, position // max(width, 1), position % max(width, 1), value, weight, spread, known, multi
+        attribute,
+        size,
+        block.shape,
+        position // max(width, 1),
+        position % max(width, 1),
+        value,
+        weight,
+        spread,
+        known,
+        multi,
     )
 
 

@@ -59,7 +59,12 @@ class Condition:
 
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 _COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
@@ -135,13 +140,16 @@ def _build(cls: type[Term], given: dict[str, Any]) -> Term:
     ]
     if missing:
         raise TermError(
-            f"{cls.__name__} needs {' and '.join(missing)}, such as {cls.__name__}({missing[0]}={_example(missing[0])})."
+            f"{cls.__name__} needs {' and '.join(missing)}, such as "
+            f"{cls.__name__}({missing[0]}={_example(missing[0])})."
         )
     return cls(**given)
 
 
 def _example(name: str) -> str:
-    return {"by": "'gender'", "k": "10", "weights": "[1, 0.5]", "value": "'f'", "of": "[ERR, GF(by='gender')]"}.get(name, "..")
+    return {"by": "'gender'", "k": "10", "weights": "[1, 0.5]", "value": "'f'", "of": "[ERR, GF(by='gender')]"}.get(
+        name, ".."
+    )
 
 
 def _value(tree: ast.expr, text: str, kind: str | None) -> Any:
@@ -158,4 +166,6 @@ def _value(tree: ast.expr, text: str, kind: str | None) -> Any:
         return dict(zip(keys, [_value(v, text, None) for v in tree.values], strict=True))
     if isinstance(tree, ast.Name | ast.Call | ast.BinOp):
         return _term(tree, text, kind)
-    raise TermError(f"{ast.unparse(tree)!r} in {text!r} is not a value. Accepted: numbers, 'text', True, False, None, lists, terms.")
+    raise TermError(
+        f"{ast.unparse(tree)!r} in {text!r} is not a value. Accepted: numbers, 'text', True, False, None, lists, terms."
+    )

@@ -153,7 +153,7 @@ class ListOf(Constraint):
         return f"a list in which each is {self.inner.describe()}"
 
     def check(self, value: Any) -> tuple[Any, ...]:
-        if isinstance(value, str) or not isinstance(value, Sequence) and not hasattr(value, "tolist"):
+        if isinstance(value, str) or (not isinstance(value, Sequence) and not hasattr(value, "tolist")):
             raise ValueError
         items = value.tolist() if hasattr(value, "tolist") else value
         if len(items) < self.least:
@@ -212,8 +212,14 @@ class TermOf(Constraint):
         return value
 
 
-def param(default: Any = dataclasses.MISSING, accepts: Constraint | None = None, *, doc: str = "",
-          always: bool = False, kw_only: bool = False) -> Any:
+def param(
+    *,
+    default: Any = dataclasses.MISSING,
+    accepts: Constraint | None = None,
+    doc: str = "",
+    always: bool = False,
+    kw_only: bool = False,
+) -> Any:
     """A parameter of a term.
 
     Parameters

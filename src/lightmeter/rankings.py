@@ -32,7 +32,8 @@ def rank_order(run: Run, ties: Ties) -> tuple[NDArray[np.int64] | None, TieCount
     Returns
     -------
     order
-        Row numbers, rankings one after the other as in ``run.offsets``; None where the rows stand in rank order already.
+        Row numbers, rankings one after the other as in ``run.offsets``; None where the rows stand in rank order
+        already.
     ties
         How many documents were tied.
 
@@ -58,7 +59,8 @@ def rank_order(run: Run, ties: Ties) -> tuple[NDArray[np.int64] | None, TieCount
         rows = tied[:2] if order is None else order[tied[:2]]
         raise InputError(
             f"documents {run.doc[int(rows[0])]!r} and {run.doc[int(rows[1])]!r} have the same score {score[tied[0]]:g}",
-            hint="Ties are refused by ties='error'; accepted otherwise: docno or file", **run.place(int(rows[1])),
+            hint="Ties are refused by ties='error'; accepted otherwise: docno or file",
+            **run.place(int(rows[1])),
         )
     if ties == "docno":
         order = np.arange(len(score)) if order is None else order
@@ -86,7 +88,11 @@ def _by_score(run: Run) -> NDArray[np.int64]:
 
 def chunks_of_like_length(lengths: NDArray[np.int64], cells: int) -> Iterator[NDArray[np.int64]]:
     """Indices in chunks whose padded size stays below ``cells`` (at least one each), like lengths together."""
-    by_length = np.argsort(lengths, kind="stable")[::-1] if len(lengths) and (lengths != lengths[0]).any() else np.arange(len(lengths))
+    by_length = (
+        np.argsort(lengths, kind="stable")[::-1]
+        if len(lengths) and (lengths != lengths[0]).any()
+        else np.arange(len(lengths))
+    )
     start = 0
     while start < len(by_length):
         width = max(int(lengths[by_length[start]]), 1)
@@ -108,7 +114,9 @@ class Ranked:
         Places of ranking r.
     """
 
-    def __init__(self, collection: Collection, run: Run, order: NDArray[np.int64] | None, offsets: NDArray[np.int64]) -> None:
+    def __init__(
+        self, collection: Collection, run: Run, order: NDArray[np.int64] | None, offsets: NDArray[np.int64]
+    ) -> None:
         self.collection, self.run, self.order, self.offsets = collection, run, order, offsets
         self._unknown: dict[str, tuple[float, float]] = {}
 
@@ -160,7 +168,9 @@ class Ranked:
         return self.keep(judged if self.order is None else judged[self.order])
 
     def unknown_share(self, by: str) -> tuple[float, float]:
-        """The share of ranked documents, and of exposure (1/log2(rank + 1)), whose membership is unknown, over the queries evaluated."""
+        """The share of ranked documents, and of exposure (1/log2(rank + 1)), whose membership is unknown, over the
+        queries evaluated.
+        """
         if by not in self._unknown:
             counts = np.zeros(len(self.collection.queries), dtype=bool)
             counts[self.collection.evaluated] = True
@@ -170,5 +180,7 @@ class Ranked:
             rank = np.arange(len(unknown)) - np.repeat(self.offsets[:-1], self.lengths)
             view = np.where(inside, 1.0 / np.log2(rank + 2.0), 0.0)
             total = int(inside.sum())
-            self._unknown[by] = (float(unknown.sum() / total), float((view * unknown).sum() / view.sum())) if total else (0.0, 0.0)
+            self._unknown[by] = (
+                (float(unknown.sum() / total), float((view * unknown).sum() / view.sum())) if total else (0.0, 0.0)
+            )
         return self._unknown[by]

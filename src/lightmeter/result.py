@@ -18,8 +18,16 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 SCHEMA: dict[str, Any] = {
-    "run": pl.String, "query": pl.String, "segment": pl.String, "measure": pl.String, "attribute": pl.String, "group": pl.String,
-    "value": pl.Float64, "se": pl.Float64, "n": pl.Int64, "reason": pl.String,
+    "run": pl.String,
+    "query": pl.String,
+    "segment": pl.String,
+    "measure": pl.String,
+    "attribute": pl.String,
+    "group": pl.String,
+    "value": pl.Float64,
+    "se": pl.Float64,
+    "n": pl.Int64,
+    "reason": pl.String,
 }
 
 
@@ -113,7 +121,9 @@ class Result:
         try:
             import pandas as pd
         except ImportError:
-            raise LightmeterError("to_pandas needs the package 'pandas', which is not installed. Type: pip install pandas") from None
+            raise LightmeterError(
+                "to_pandas needs the package 'pandas', which is not installed. Type: pip install pandas"
+            ) from None
         return pd.DataFrame(self.frame(per_query=per_query).to_dict(as_series=False))
 
     def values(self, measure: Any, run: str | None = None, group: str | None = None) -> Array:
@@ -130,7 +140,9 @@ class Result:
         for cell in self.cells:
             if str(cell.measure) == wanted and run in (None, cell.run) and group in (None, cell.group):
                 return cell.values.value
-        raise LightmeterError(f"the result has no measure {wanted!r} for run {run!r}. It has: {', '.join(map(str, self.measures))}.")
+        raise LightmeterError(
+            f"the result has no measure {wanted!r} for run {run!r}. It has: {', '.join(map(str, self.measures))}."
+        )
 
     def mean_of(self, cell: Cell, where: NDArray[np.bool_] | None = None) -> Mean:
         """The mean of a cell over its defined queries (those ``where``)."""
@@ -153,7 +165,13 @@ class Result:
     def __repr__(self) -> str:
         shown = self.mean().select("run", "segment", "measure", "group", "value", "se", "n", "reason")
         empty = [c for c in ("segment", "group", "se", "reason") if shown[c].null_count() == len(shown)]
-        with pl.Config(tbl_rows=60, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, fmt_str_lengths=80, tbl_width_chars=160):
+        with pl.Config(
+            tbl_rows=60,
+            tbl_hide_dataframe_shape=True,
+            tbl_hide_column_data_types=True,
+            fmt_str_lengths=80,
+            tbl_width_chars=160,
+        ):
             return f"{shown.drop(empty)}\n" + "\n".join(f"{k}: {v}" for k, v in self.conventions.items())
 
     def _queries_of(self, run: str) -> pl.DataFrame:
@@ -176,7 +194,8 @@ class Result:
                 "measure": by_cell([str(c.measure) for c in cells]),
                 "attribute": by_cell([c.measure.attribute for c in cells]),
                 "group": by_cell([c.group for c in cells]),
-                "value": pl.Series(value), "se": pl.Series(se).fill_nan(None),
+                "value": pl.Series(value),
+                "se": pl.Series(se).fill_nan(None),
                 "n": pl.repeat(None, queries * width, dtype=pl.Int64, eager=True),
                 "reason": pl.Series(reason, dtype=pl.String),
             },
@@ -191,5 +210,18 @@ class Result:
             for cell in self.cells:
                 if cell.run == run:
                     m = self.mean_of(cell, where)
-                    rows.append((run, None, segment, str(cell.measure), cell.measure.attribute, cell.group, m.value, m.se, m.n, m.reason))
+                    rows.append(
+                        (
+                            run,
+                            None,
+                            segment,
+                            str(cell.measure),
+                            cell.measure.attribute,
+                            cell.group,
+                            m.value,
+                            m.se,
+                            m.n,
+                            m.reason,
+                        )
+                    )
         return rows

@@ -1,6 +1,7 @@
 """Terms: users, policies, targets, divergences and measures as plain values.
 
-A term is frozen, comparable, hashable, printable and parseable: ``parse(str(term)) == term``. The class statement registers it,
+A term is frozen, comparable, hashable, printable and parseable: ``parse(str(term)) == term``. The class statement
+registers it,
 so a user's own measure is known to the command line as soon as its module is imported.
 """
 
@@ -29,7 +30,8 @@ class _TermMeta(type):
 class Term(metaclass=_TermMeta):
     """Base of all terms; a subclass becomes a frozen dataclass and is registered under its name.
 
-    Class attribute ``kinds`` says where the term may stand: any of ``measure``, ``user``, ``target``, ``divergence`` and
+    Class attribute ``kinds`` says where the term may stand: any of ``measure``, ``user``, ``target``, ``divergence``
+    and
     ``policy``. A class without ``kinds`` of its own or inherited is abstract and is not registered.
     """
 
@@ -88,10 +90,12 @@ class Term(metaclass=_TermMeta):
 class Cutoff(Term, abstract=True):
     """A term that takes a cutoff: ``term @ k`` looks at the first k ranks."""
 
-    cutoff: int | None = param(None, Maybe(Number(low=1, integer=True)), doc="ranks looked at; written @k", kw_only=True)
+    cutoff: int | None = param(
+        default=None, accepts=Maybe(Number(low=1, integer=True)), doc="ranks looked at; written @k", kw_only=True
+    )
 
     def __matmul__(self, cutoff: int) -> Self:
-        return self(cutoff=cutoff)
+        return dataclasses.replace(self, cutoff=cutoff)
 
 
 def show(value: Any) -> str:
@@ -165,6 +169,7 @@ def _register(kind: str, cls: type[Term]) -> None:
     known = _registry.setdefault(kind, {}).get(cls.__name__)
     if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
         raise TermError(
-            f"a {kind} named {cls.__name__} exists already (in {known.__module__}). Give the one in {cls.__module__} another name."
+            f"a {kind} named {cls.__name__} exists already (in {known.__module__}). Give the one in {cls.__module__} "
+            "another name."
         )
     _registry[kind][cls.__name__] = cls

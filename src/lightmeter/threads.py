@@ -17,7 +17,9 @@ def cores() -> int:
 
 
 def in_threads(work: Callable[[A], B], tasks: Iterable[A]) -> Iterator[tuple[A, B]]:
-    """``(task, work(task))`` in the order of the tasks, a few computed ahead; the results do not depend on the number of threads."""
+    """``(task, work(task))`` in the order of the tasks, a few computed ahead; the results do not depend on the number
+    of threads.
+    """
     todo = list(tasks)
     workers = min(cores(), len(todo))
     if workers <= 1:

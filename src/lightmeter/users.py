@@ -1,23 +1,27 @@
 """User models: how far down a ranking people look.
 
-One vector defines a user, its continuation C_k, the probability of going on from rank k to k+1. Two vectors follow from it:
-``view_k = prod_{j<k} C_j``, the probability that rank k is seen (*exposure*), and ``stop_k = view_k (1 - C_k)``, the probability that
-rank k is the last one seen. A cutoff is applied last, by whoever asks: ranks below it get 0 and nothing is renormalised.
+One vector defines a user, its continuation C_k, the probability of going on from rank k to k+1. Two vectors follow
+from it:
+``view_k = prod_{j<k} C_j``, the probability that rank k is seen (*exposure*), and ``stop_k = view_k (1 - C_k)``, the
+probability that
+rank k is the last one seen. A cutoff is applied last, by whoever asks: ranks below it get 0 and nothing is
+renormalised.
 
-Position models know the rank only and give ``view`` by a formula (from which C_k = view_{k+1}/view_k); document models give C_k by the
+Position models know the rank only and give ``view`` by a formula (from which C_k = view_{k+1}/view_k); document models
+give C_k by the
 document's grade.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.errors import TermError
-from lightmeter.params import Flag, ListOf, Maybe, Number
-from lightmeter.terms import Term, param
+from lightmeter.params import Flag, ListOf, Maybe, Number, param
+from lightmeter.terms import Term
 
 Array = NDArray[np.float64]
 
@@ -91,7 +95,9 @@ class Cascade(User):
 
     by_document = True
     p: float = param(accepts=Number(low=0, high=1), always=True, doc="patience: probability of going on")
-    u: float = param(accepts=Number(low=0, high=1), always=True, doc="utility: probability that a relevant document satisfies")
+    u: float = param(
+        accepts=Number(low=0, high=1), always=True, doc="utility: probability that a relevant document satisfies"
+    )
 
     def continuation(self, grade: Array) -> Array:
         return np.where(grade > 0, self.p * (1.0 - self.u), self.p)
@@ -151,14 +157,17 @@ class Attention(User):
 class RBPUser(User, abstract=True):
     """The user of RBP: goes on with patience p whatever the document."""
 
+    if TYPE_CHECKING:
+        p: float
+
     def view_at(self, rank: Array) -> Array:
-        return np.power(self.p, rank - 1.0)  # type: ignore[attr-defined,no-any-return]
+        return np.power(self.p, rank - 1.0)
 
     def continuation(self, grade: Array) -> Array:
-        return np.full(grade.shape, self.p)  # type: ignore[attr-defined]
+        return np.full(grade.shape, self.p)
 
     def stop(self, grade: Array) -> Array:
-        return self.view(grade) * (1.0 - self.p)  # type: ignore[attr-defined,no-any-return]
+        return self.view(grade) * (1.0 - self.p)
 
 
 class ERRUser(User, abstract=True):
@@ -171,7 +180,7 @@ class ERRUser(User, abstract=True):
         if max_grade is None:
             return self
         if mine is None:
-            return self(max_grade=max(max_grade, 1.0))
+            return type(self).__call__(self, max_grade=max(max_grade, 1.0))
         if max_grade > mine:
             raise TermError(
                 f"{self}: the judgments have the grade {max_grade:g}, above max_grade={mine:g}. "
@@ -196,7 +205,9 @@ def err_satisfaction(grade: Array, max_grade: float) -> Array:
 
 
 class DCGUser(User, abstract=True):
-    """The user of DCG: ``view_k = 1/log2(k+1)``, or with ``clip`` the TREC Fair Ranking form ``1/log_base(max(k, base))``."""
+    """The user of DCG: ``view_k = 1/log2(k+1)``, or with ``clip`` the TREC Fair Ranking form ``1/log_base(max(k,
+    base))``.
+    """
 
     def view_at(self, rank: Array) -> Array:
         if self.clip:  # type: ignore[attr-defined]

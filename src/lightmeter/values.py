@@ -20,7 +20,8 @@ class Values:
     value
         One number each; NaN where undefined.
     reason
-        A short code or None each; None for the whole where nothing needs one. A value may carry a reason without being NaN.
+        A short code or None each; None for the whole where nothing needs one. A value may carry a reason without being
+        NaN.
     se
         Standard errors where the values are estimated.
     """
@@ -29,14 +30,14 @@ class Values:
     reason: NDArray[Any] | None = None
     se: Array | None = None
 
-    def because(self, where: NDArray[np.bool_], reason: str, value: float | None = np.nan) -> Values:
+    def because(self, where: NDArray[np.bool_] | np.bool_, reason: str, value: float | None = np.nan) -> Values:
         """Mark some values with a reason, replacing them (by NaN; None keeps them). An earlier reason stays."""
         where = np.asarray(where, dtype=bool)
         if not where.any():
             return self
         if self.reason is None:
             self.reason = np.full(self.value.shape, None, dtype=object)
-        fresh = where & np.equal(self.reason, None)
+        fresh = where & np.equal(self.reason, None)  # type: ignore[call-overload]
         self.reason[fresh] = reason
         if value is not None:
             self.value = np.where(fresh, value, self.value)

@@ -1,7 +1,9 @@
 """Expected exposure from sampled rankings: plugged in, or estimated without bias.
 
-Rankings a with weights w_a that sum to 1 and exposures e_a: S = sum w_a e_a. The plug-in ||S||^2 is too high by the noise of the mean; with
-T = ||S||^2 - sum w_a^2 ||e_a||^2 and D = 1 - sum w_a^2, EED = T/D is unbiased. EER = S.eps* needs no correction, and EEL is T/D of e_a - eps*. Standard
+Rankings a with weights w_a that sum to 1 and exposures e_a: S = sum w_a e_a. The plug-in ||S||^2 is too high by the
+noise of the mean; with
+T = ||S||^2 - sum w_a^2 ||e_a||^2 and D = 1 - sum w_a^2, EED = T/D is unbiased. EER = S.eps* needs no correction, and
+EEL is T/D of e_a - eps*. Standard
 errors leave one ranking out in turn.
 """
 
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from lightmeter.errors import LightmeterError
 from lightmeter.policies import Samples
 from lightmeter.rankings import Ranked
+from lightmeter.sums import sum_by
 from lightmeter.values import Values
 
 if TYPE_CHECKING:
@@ -60,16 +63,24 @@ class Mixture:
 
         A NaN in one ranking makes its query NaN.
         """
-        mean = np.bincount(self.query, self.share * value, minlength=queries)
+        mean = sum_by(self.query, self.share * value, queries)
         off = np.where(np.isnan(value), 0.0, value - mean[self.query])
-        spread = np.bincount(self.query, self.copies * (self.unit * off) ** 2, minlength=queries)
+        spread = sum_by(self.query, self.copies * (self.unit * off) ** 2, queries)
         with np.errstate(divide="ignore", invalid="ignore"):
             se = np.sqrt(spread * self.draws / (self.draws - 1.0))
         se = np.where(self.draws < 2, np.nan, se)
         return mean, np.where(self.exact, 0.0, se)
 
     def squares(
-        self, ranking: Codes, item: Codes, items: int, exposure: Array, target: Array, square: Array, queries: int, plugin: bool
+        self,
+        ranking: Codes,
+        item: Codes,
+        items: int,
+        exposure: Array,
+        target: Array,
+        square: Array,
+        queries: int,
+        plugin: bool,
     ) -> tuple[Values, Values, Values]:
         """EED, EER and EEL by query.
 
@@ -84,16 +95,12 @@ class Mixture:
         plugin
             Whether to plug the mean exposure in.
         """
-        query = self.query[ranking]
-        mean = np.bincount(item, exposure * self.share[ranking], minlength=items)
-        along = mean[item] * exposure
-        dot = np.bincount(ranking, along, minlength=len(self.query))  # S.e_a
-        toward = np.bincount(ranking, exposure * target, minlength=len(self.query))  # e_a.eps*
-        norm = np.bincount(ranking, exposure**2, minlength=len(self.query))  # ||e_a||^2
-        by_query = lambda x: np.bincount(self.query, self.share * x, minlength=queries)  # noqa: E731
+        mean = sum_by(item, exposure * self.share[ranking], items)
+        dot = sum_by(ranking, mean[item] * exposure, len(self.query))  # S.e_a
+        toward = sum_by(ranking, exposure * target, len(self.query))  # e_a.eps*
+        norm = sum_by(ranking, exposure**2, len(self.query))  # ||e_a||^2
         eer, eer_se = self.mean(toward, queries)
-        del query, along
-        whole = by_query(dot)  # ||S||^2
+        whole = sum_by(self.query, self.share * dot, queries)  # ||S||^2
         as_is = self.exact | plugin
         loss_norm = norm - 2 * toward + square[self.query]
         loss_dot = dot - toward - eer[self.query] + square[self.query]
@@ -105,17 +112,19 @@ class Mixture:
         out[2].because(few, FEW_SAMPLES)
         return out[0], out[1], out[2]
 
-    def _corrected(self, whole: Array, dot: Array, norm: Array, as_is: NDArray[np.bool_], queries: int) -> tuple[Array, Array]:
+    def _corrected(
+        self, whole: Array, dot: Array, norm: Array, as_is: NDArray[np.bool_], queries: int
+    ) -> tuple[Array, Array]:
         """T/D with its delete-one standard error; ``whole`` itself where nothing is to be corrected."""
-        own = np.bincount(self.query, self.copies * self.unit**2 * norm, minlength=queries)
+        own = sum_by(self.query, self.copies * self.unit**2 * norm, queries)
         top = whole - own
-        bottom = 1.0 - np.bincount(self.query, self.copies * self.unit**2, minlength=queries)
+        bottom = 1.0 - sum_by(self.query, self.copies * self.unit**2, queries)
         w, q = self.unit, self.query
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.where(as_is, whole, top / bottom)
             without = (top[q] - 2 * w * (dot - w * norm)) / (bottom[q] - 2 * w * (1.0 - w))
-            centre = np.bincount(q, self.copies * without, minlength=queries) / self.draws
-            spread = np.bincount(q, self.copies * (without - centre[q]) ** 2, minlength=queries)
+            centre = sum_by(q, self.copies * without, queries) / self.draws
+            spread = sum_by(q, self.copies * (without - centre[q]) ** 2, queries)
             se = np.sqrt((self.draws - 1.0) / self.draws * spread)
         return value, np.where(self.draws < 3, np.nan, se)
 
@@ -130,14 +139,16 @@ def _mixture(context: Context, ranked: Ranked) -> Mixture:
     count = np.bincount(run.query, minlength=queries).astype(np.float64)
     meaning = context.policy.weight if isinstance(context.policy, Samples) else "sampling"
     weight = np.ones(len(run.query)) if run.weight is None else run.weight
-    total = np.bincount(run.query, weight, minlength=queries)
+    total = sum_by(run.query, weight, queries)
     if run.weight is not None and run.sample is not None:
         _check_weights(context, ranked, meaning, weight, total)
     exact = count <= 1
     if meaning == "count":
         return Mixture(run.query, 1.0 / total[run.query], weight, exact, np.maximum(total, 1.0))
     share = weight / total[run.query]
-    return Mixture(run.query, share, np.ones(len(run.query)), exact | (meaning == "probability"), np.maximum(count, 1.0))
+    return Mixture(
+        run.query, share, np.ones(len(run.query)), exact | (meaning == "probability"), np.maximum(count, 1.0)
+    )
 
 
 def _check_weights(context: Context, ranked: Ranked, meaning: str, weight: Array, total: Array) -> None:
@@ -145,17 +156,21 @@ def _check_weights(context: Context, ranked: Ranked, meaning: str, weight: Array
     run, names = ranked.run, context.collection.queries
     empty = run.query[total[run.query] <= 0]
     if len(empty):
-        raise LightmeterError(f"run {run.name}: the weights of query {names[empty[0]]!r} sum to 0. Accepted: at least one above 0.")
+        raise LightmeterError(
+            f"run {run.name}: the weights of query {names[empty[0]]!r} sum to 0. Accepted: at least one above 0."
+        )
     if meaning == "probability":
         off = run.query[np.abs(total[run.query] - 1.0) > 1e-3]
         if len(off):
             raise LightmeterError(
-                f"run {run.name}: the probabilities of query {names[off[0]]!r} sum to {total[off[0]]:g}. Accepted: 1, within 0.001. "
+                f"run {run.name}: the probabilities of query {names[off[0]]!r} sum to {total[off[0]]:g}. Accepted: "
+                "1, within 0.001. "
                 "If the weights are no probabilities, choose Samples(weight='sampling') or Samples(weight='count')."
             )
     if meaning == "count":
         off = np.flatnonzero(weight != np.floor(weight))
         if len(off):
             raise LightmeterError(
-                f"run {run.name}: the count {weight[off[0]]:g} of a ranking of query {names[run.query[off[0]]]!r} is no whole number. Accepted: 0, 1, 2, .."
+                f"run {run.name}: the count {weight[off[0]]:g} of a ranking of query {names[run.query[off[0]]]!r} is "
+                "no whole number. Accepted: 0, 1, 2, .."
             )

@@ -1,12 +1,14 @@
 """Exposure of every ranked document under a user model, in long form.
 
-Rankings of a block are padded; exposure, its targets and group sums live in long form instead: one entry a place that is seen at all. Sums by query,
+Rankings of a block are padded; exposure, its targets and group sums live in long form instead: one entry a place that
+is seen at all. Sums by query,
 ranking, document or group are then one ``bincount`` each, whatever the lengths.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -55,7 +57,7 @@ def flat_exposure(context: Context, ranked: Ranked, user: User, cutoff: int | No
 
 
 def _flat(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Flat:
-    parts: list[tuple[NDArray[np.integer], ...]] = []
+    parts: list[tuple[NDArray[Any], ...]] = []
     lengths = ranked.lengths if cutoff is None else np.minimum(ranked.lengths, cutoff)
     # down a list without relevant documents people look furthest; what they hardly ever reach even there is left out
     seen_at = np.flatnonzero(user.view(np.zeros(int(lengths.max(initial=0)))) > NEGLIGIBLE)

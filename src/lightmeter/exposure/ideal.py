@@ -3,7 +3,8 @@
 Documents of one grade share the places of their grade. With m documents of the grade and b of strictly higher grades:
 
 * position models: the mean of view over ranks b+1 .. b+m;
-* models whose continuation depends on the grade: ``A (1 - C^m) / (m (1 - C))`` with ``A = prod_h C_h^(m_h)`` over higher grades.
+* models whose continuation depends on the grade: ``A (1 - C^m) / (m (1 - C))`` with ``A = prod_h C_h^(m_h)`` over
+higher grades.
 
 With a cutoff K the exponent m becomes ``max(0, min(m, K - b))``; the m in the denominator stays.
 """

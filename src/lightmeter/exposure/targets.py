@@ -1,6 +1,7 @@
 """Target exposure of every candidate document of every query.
 
-The candidates of a query are its judged documents and those that any compared run ranks. A target is kept as one number a judged
+The candidates of a query are its judged documents and those that any compared run ranks. A target is kept as one
+number a judged
 document and one number a query for all its other candidates.
 """
 
@@ -18,6 +19,7 @@ from lightmeter.distributions import Triple
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.ids import IdIndex
+from lightmeter.sums import sum_by
 from lightmeter.targets import Equal, Given, Ideal, Proportional, Target
 from lightmeter.users import User
 
@@ -103,14 +105,18 @@ def _resolve(context: Context, target: Target, user: User, cutoff: int | None) -
     elif isinstance(target, Given):
         judged, other = _given(context, judgments, target, reason), np.zeros(queries)
     else:
-        raise TermError(f"{target} is a target for groups. Accepted for exposure: Ideal, Equal, Proportional or Given(file='..').")
-    square = np.bincount(judgments.query, judged**2, minlength=queries)
+        raise TermError(
+            f"{target} is a target for groups. Accepted for exposure: Ideal, Equal, Proportional or Given(file='..')."
+        )
+    square = sum_by(judgments.query, judged**2, queries)
     if other.any():
         square += np.bincount(others(context).query, minlength=queries) * other**2
     return TargetExposure(judged, other, square, reason)
 
 
-def _ideal(context: Context, judgments: Judgments, target: Ideal, user: User, cutoff: int | None) -> tuple[Array, Array]:
+def _ideal(
+    context: Context, judgments: Judgments, target: Ideal, user: User, cutoff: int | None
+) -> tuple[Array, Array]:
     queries = len(context.collection.queries)
     if len(judgments.gain) == 0:
         return np.zeros(0), np.zeros(queries)
@@ -148,28 +154,33 @@ def _scale(context: Context, judgments: Judgments, user: User, cutoff: int | Non
     """
     queries = len(context.collection.queries)
     other = np.bincount(others(context).query, minlength=queries)
-    total_merit = np.bincount(judgments.query, merit, minlength=queries) + rest * other
+    total_merit = sum_by(judgments.query, merit, queries) + rest * other
     if not user.by_document:
         n = np.bincount(judgments.query, minlength=queries) + other
         n = n if cutoff is None else np.minimum(n, cutoff)
         supply = np.concatenate([[0.0], np.cumsum(user.view_at(np.arange(1.0, int(n.max(initial=0)) + 1)))])[n]
     else:
         if cutoff is not None:
-            raise TermError(f"the targets Equal and Proportional have no form for {user} with a cutoff. Accepted: no cutoff, or a position model such as RBP(p=0.5).")
+            raise TermError(
+                f"the targets Equal and Proportional have no form for {user} with a cutoff. Accepted: no cutoff, or "
+                "a position model such as RBP(p=0.5)."
+            )
         go_on, zero = user.continuation(judgments.gain), user.continuation(np.zeros(1))[0]
         with np.errstate(divide="ignore"):
-            log = np.bincount(judgments.query, np.log(go_on), minlength=queries) + other * np.log(zero)
+            log = sum_by(judgments.query, np.log(go_on), queries) + other * np.log(zero)
         supply = -np.expm1(np.where(np.isnan(log), 0.0, log))
-        total_merit = np.bincount(judgments.query, merit * (1 - go_on), minlength=queries) + rest * other * (1 - zero)
+        total_merit = sum_by(judgments.query, merit * (1 - go_on), queries) + rest * other * (1 - zero)
     return np.divide(supply, total_merit, out=np.zeros(queries), where=total_merit > 0)
 
 
 def _given(context: Context, judgments: Judgments, target: Given, reason: NDArray[np.object_]) -> Array:
-    from lightmeter.io.frames import read_columns
+    from lightmeter.io.named import read_named
 
     if target.file is None:
-        raise TermError("Given needs a file of target exposures here: Given(file='targets.csv'), a table query, doc, exposure.")
-    table = read_columns(target.file, {"query": "text", "doc": "text", "exposure": "number"})
+        raise TermError(
+            "Given needs a file of target exposures here: Given(file='targets.csv'), a table query, doc, exposure."
+        )
+    table, _ = read_named(target.file, ["query", "doc"], "exposure")
     code = {q: i for i, q in enumerate(context.collection.queries)}
     table = table.filter(pl.col("query").is_in(context.collection.queries))
     query = np.array([code[q] for q in table["query"]], dtype=np.int32)
@@ -178,7 +189,8 @@ def _given(context: Context, judgments: Judgments, target: Given, reason: NDArra
     if len(missing):
         row = int(missing[0])
         raise LightmeterError(
-            f"{target.file}: document {table['doc'][row]!r} of query {table['query'][row]!r} is not judged, so its target exposure has no place. "
+            f"{target.file}: document {table['doc'][row]!r} of query {table['query'][row]!r} is not judged, so its "
+            "target exposure has no place. "
             "Add it to the judgments (grade 0 will do)."
         )
     has = np.bincount(query, minlength=len(reason)) > 0
@@ -204,8 +216,12 @@ def _memberships(context: Context, attribute: Attribute, query: Codes, doc: pl.S
     return spread_unknown(context, attribute, entry, query, exposure, doc)
 
 
-def spread_unknown(context: Context, attribute: Attribute, entry: NDArray[np.integer], query: Codes, exposure: Array, doc: pl.Series) -> Triple:
-    """(query, value, exposure) of documents, unknown ones by the call's rule; multi-valued documents count fully in each value."""
+def spread_unknown(
+    context: Context, attribute: Attribute, entry: NDArray[np.integer], query: Codes, exposure: Array, doc: pl.Series
+) -> Triple:
+    """(query, value, exposure) of documents, unknown ones by the call's rule; multi-valued documents count fully in
+    each value.
+    """
     position, value, weight = attribute.pairs(entry, split=False)
     parts = [(query[position], value.astype(np.int64), weight * exposure[position])]
     unknown = np.flatnonzero(entry < 0)
@@ -213,7 +229,13 @@ def spread_unknown(context: Context, attribute: Attribute, entry: NDArray[np.int
     if len(unknown) and context.unknown == "error":
         context.refuse_unknown(attribute, "(targets)", doc.gather(unknown))
     if len(unknown) and context.unknown == "uniform":
-        parts.append((np.repeat(query[unknown], size), np.tile(np.arange(size), len(unknown)), np.repeat(exposure[unknown] / size, size)))
+        parts.append(
+            (
+                np.repeat(query[unknown], size),
+                np.tile(np.arange(size), len(unknown)),
+                np.repeat(exposure[unknown] / size, size),
+            )
+        )
     if len(unknown) and context.unknown == "distinct":
         parts.append((query[unknown], context.own_value(attribute, doc.gather(unknown)), exposure[unknown]))
     q, v, x = (np.concatenate(p) for p in zip(*parts, strict=True))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from lightmeter.block import Block
 from lightmeter.measures.groups import NOTHING_KNOWN, GroupMeasure
 from lightmeter.measures.relevance import RBP
-from lightmeter.params import TermOf, Text
-from lightmeter.terms import param
+from lightmeter.params import TermOf, Text, param
+from lightmeter.sums import sum_by
 from lightmeter.users import User
 from lightmeter.values import Values
 
@@ -48,13 +48,15 @@ class ByGroup(GroupMeasure, abstract=True):
         at, shape = ranking * (size + 1) + value, (block.shape[0], size + 1)
 
         def total(what: Array) -> Array:
-            return np.bincount(at, what, minlength=shape[0] * shape[1]).reshape(shape)
+            return sum_by(at, what, shape[0] * shape[1]).reshape(shape)
 
         return [*attribute.values, UNKNOWN_ROW], self._of(total, weight, position, top, block)
 
     _split = True
 
-    def _of(self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block) -> Values:
+    def _of(
+        self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block
+    ) -> Values:
         raise NotImplementedError
 
 
@@ -73,7 +75,9 @@ class Count(ByGroup):
     by: str = param(accepts=_BY, doc=_BY_DOC)
     _split = False
 
-    def _of(self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block) -> Values:
+    def _of(
+        self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block
+    ) -> Values:
         return Values(total(weight))
 
 
@@ -91,12 +95,15 @@ class Share(ByGroup):
     bounds = (0.0, 1.0)
     by: str = param(accepts=_BY, doc=_BY_DOC)
 
-    def _of(self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block) -> Values:
+    def _of(
+        self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block
+    ) -> Values:
         return Values(total(weight) / np.maximum(top.sum(axis=1, keepdims=True), 1))
 
 
 class MeanScore(ByGroup):
-    """Mean score of each group's documents among the first k, weighted by membership; undefined (``empty_group``) for a group without one.
+    """Mean score of each group's documents among the first k, weighted by membership; undefined (``empty_group``) for
+    a group without one.
 
     Examples
     --------
@@ -110,7 +117,9 @@ class MeanScore(ByGroup):
     invariant_to = frozenset({"query_order", "below_cutoff"})
     by: str = param(accepts=_BY, doc=_BY_DOC)
 
-    def _of(self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block) -> Values:
+    def _of(
+        self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block
+    ) -> Values:
         mass = total(weight)
         some = mass > 0
         mean = total(weight * block.score.ravel()[position]) / np.where(some, mass, 1.0)
@@ -118,9 +127,11 @@ class MeanScore(ByGroup):
 
 
 class ABR(GroupMeasure):
-    """Attention bias ratio: the lowest mean attention of a group over the highest, ``min_a / max_a`` of mean view per ranked member.
+    """Attention bias ratio: the lowest mean attention of a group over the highest, ``min_a / max_a`` of mean view per
+    ranked member.
 
-    In [0, 1], higher is better. Groups without a ranked member are left out; undefined (``empty_group``) where fewer than two have one. Attention 100 p (1-p)^(k-1) of the paper
+    In [0, 1], higher is better. Groups without a ranked member are left out; undefined (``empty_group``) where fewer
+    than two have one. Attention 100 p (1-p)^(k-1) of the paper
     is ``RBP`` with patience 1 - p. Source: Ghosh et al. 2021.
 
     Examples
@@ -133,7 +144,9 @@ class ABR(GroupMeasure):
 
     bounds = (0.0, 1.0)
     by: str = param(accepts=_BY, doc=_BY_DOC)
-    user: User = param(RBP(p=0.5), TermOf("user"), doc="user model whose view is attention", always=True)
+    user: User = param(
+        default=RBP(p=0.5), accepts=TermOf("user"), doc="user model whose view is attention", always=True
+    )
 
     def value(self, block: Block) -> Values:
         columns = block.membership(self.by).columns(None, block.query)

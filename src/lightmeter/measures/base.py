@@ -38,7 +38,8 @@ class Measure(Cutoff, abstract=True):
     across_queries
         Whether it is reduced over queries before it becomes a number.
     invariant_to
-        Changes of the input that leave it as it is, for the property tests: ``query_order``, ``scores`` (as long as the order of documents stays),
+        Changes of the input that leave it as it is, for the property tests: ``query_order``, ``scores`` (as long as
+        the order of documents stays),
         ``below_cutoff``, ``nonrelevant_tail`` (more documents of grade 0 at the end), ``grades`` and ``groups``.
 
     Examples
@@ -89,13 +90,16 @@ class Measure(Cutoff, abstract=True):
         return context.user(measure) if isinstance(measure, User) else measure
 
     def value(self, block: Block) -> Array | Values:
-        """One number for each ranking of a block; NaN where undefined, with a reason in :class:`~lightmeter.values.Values`."""
+        """One number for each ranking of a block; NaN where undefined, with a reason in
+        :class:`~lightmeter.values.Values`.
+        """
         raise NotImplementedError
 
     def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
         """The values of queries that a run does not answer, which never improve a mean.
 
-        0 where higher is better; otherwise the worst bound if it is finite, else NaN. Always with the reason ``not_in_run``.
+        0 where higher is better; otherwise the worst bound if it is finite, else NaN. Always with the reason
+        ``not_in_run``.
         """
         worst = 0.0 if self.better == "higher" else float(self.bounds[1])
         if self.better == "none" or not math.isfinite(worst):
@@ -104,5 +108,7 @@ class Measure(Cutoff, abstract=True):
 
 
 def no_relevant(values: Array, count: NDArray[np.int64]) -> Values:
-    """Values of a relevance measure: 0, with a reason, where the query has no relevant document (trec_eval's convention)."""
+    """Values of a relevance measure: 0, with a reason, where the query has no relevant document (trec_eval's
+    convention).
+    """
     return Values(values).because(count == 0, "no_relevant", 0.0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,10 @@ from lightmeter.exposure.flat import Flat, flat_exposure
 from lightmeter.exposure.targets import group_targets, spread_unknown, target_exposure
 from lightmeter.measures.base import Measure
 from lightmeter.measures.relevance import RBP
-from lightmeter.params import Choice, Maybe, TermOf, Text
+from lightmeter.params import Choice, Maybe, TermOf, Text, param
 from lightmeter.rankings import Ranked
+from lightmeter.sums import sum_by
 from lightmeter.targets import Ideal, Target
-from lightmeter.terms import param
 from lightmeter.users import User
 from lightmeter.values import Values
 
@@ -51,8 +51,8 @@ class ExposureMeasure(Measure, abstract=True):
     """Base of the expected-exposure measures; they are computed on whole policies, not on single rankings."""
 
     needs = frozenset({"judgments"})
-    better = "lower"
-    bounds = (0.0, math.inf)
+    better: ClassVar[Literal["higher", "lower", "none"]] = "lower"
+    bounds: ClassVar[Any] = (0.0, math.inf)
     invariant_to = frozenset({"query_order", "scores", "below_cutoff"})
 
     def of_run(self, context: Context, ranked: Ranked) -> Values:
@@ -61,18 +61,27 @@ class ExposureMeasure(Measure, abstract=True):
 
 
 class _Expected(ExposureMeasure, abstract=True):
-    user: User = param(RBP(p=0.5), TermOf("user"), doc="user model", always=True)
-    target: Target = param(Ideal(), TermOf("target"), doc="target exposure")
-    by: str | None = param(None, Maybe(Text("an attribute's name in quotes")), doc="attribute; None: individual documents")
-    docs: Literal["relevant", "all"] = param("relevant", _DOCS, doc="documents whose exposure groups are given (with by)")
+    user: User = param(default=RBP(p=0.5), accepts=TermOf("user"), doc="user model", always=True)
+    target: Target = param(default=Ideal(), accepts=TermOf("target"), doc="target exposure")
+    by: str | None = param(
+        default=None, accepts=Maybe(Text("an attribute's name in quotes")), doc="attribute; None: individual documents"
+    )
+    docs: Literal["relevant", "all"] = param(
+        default="relevant", accepts=_DOCS, doc="documents whose exposure groups are given (with by)"
+    )
     estimator: Literal["unbiased", "plugin"] = param(
-        "unbiased", _ESTIMATOR, doc="for sampled rankings: corrected for the sample's size, or the mean exposure plugged in"
+        default="unbiased",
+        accepts=_ESTIMATOR,
+        doc="for sampled rankings: corrected for the sample's size, or the mean exposure plugged in",
     )
 
     def check(self) -> None:
         super().check()
         if not self.target.of_exposure:
-            raise TermError(f"{self}: {self.target} is a target for groups. Accepted: Ideal, Equal, Proportional or Given(file='..').")
+            raise TermError(
+                f"{self}: {self.target} is a target for groups. Accepted: Ideal, Equal, Proportional or "
+                "Given(file='..')."
+            )
 
     def sums(self, context: Context, ranked: Ranked) -> Sums:
         """All three sums, shared by the three measures."""
@@ -88,7 +97,9 @@ class _Expected(ExposureMeasure, abstract=True):
         plain = self.estimator == "plugin"
         if self.by is None:
             target = np.where(flat.judgment >= 0, np.append(goal.judged, 0.0)[flat.judgment], goal.other[query])
-            eed, eer, eel = mix.squares(flat.ranking, flat.item, flat.items, flat.view, target, goal.square, queries, plain)
+            eed, eer, eel = mix.squares(
+                flat.ranking, flat.item, flat.items, flat.view, target, goal.square, queries, plain
+            )
         else:
             context.collection.attribute(self.by)
             ranking, item, exposure, size = self._by_group(context, ranked, flat)
@@ -96,11 +107,11 @@ class _Expected(ExposureMeasure, abstract=True):
             size = max(size, int(value.max(initial=0)) + 1)
             keys, at = np.unique(np.concatenate([item[0] * size + item[1], q * size + value]), return_inverse=True)
             mine, theirs = at[: len(exposure)], at[len(exposure) :]
-            total = np.bincount(theirs, xi, minlength=len(keys))
-            square = np.bincount(keys // size, total**2, minlength=queries)
+            total = sum_by(theirs, xi, len(keys))
+            square = sum_by(keys // size, total**2, queries)
             # one entry a (ranking, group)
             pair, back = np.unique(ranking * np.int64(len(keys)) + mine, return_inverse=True)
-            exposure = np.bincount(back, exposure, minlength=len(pair))
+            exposure = sum_by(back, exposure, len(pair))
             ranking, mine = np.divmod(pair, np.int64(max(len(keys), 1)))
             eed, eer, eel = mix.squares(ranking, mine, len(keys), exposure, total[mine], square, queries, plain)
         for values in (eed, eer, eel):
@@ -125,7 +136,9 @@ class _Expected(ExposureMeasure, abstract=True):
 
     def _most(self) -> float:
         """Sum of squared views of an endless list, infinite where it does not converge."""
-        return endless_squares(self.user, self.cutoff) if self.by is None else endless_views(self.user, self.cutoff) ** 2
+        return (
+            endless_squares(self.user, self.cutoff) if self.by is None else endless_views(self.user, self.cutoff) ** 2
+        )
 
 
 def endless_squares(user: User, cutoff: int | None) -> float:
@@ -153,8 +166,10 @@ def _endless(user: User, cutoff: int | None, power: int) -> float:
 class EED(_Expected):
     """Expected exposure disparity: ``sum_d E[view_d]^2``; with ``by``, ``sum_a xi_a^2`` over groups.
 
-    At least 0, lower is better: attention is spread. From sampled rankings it is estimated without bias (``T / D`` with a delete-one standard error), or by
-    ``estimator='plugin'`` as the paper does, which is too high. Undefined (``no_relevant``) where the query has no relevant document, as EER and EEL are.
+    At least 0, lower is better: attention is spread. From sampled rankings it is estimated without bias (``T / D``
+    with a delete-one standard error), or by
+    ``estimator='plugin'`` as the paper does, which is too high. Undefined (``no_relevant``) where the query has no
+    relevant document, as EER and EEL are.
     Source: Diaz et al. 2020; agrees with the authors' evaluator.
 
     Examples
@@ -166,7 +181,7 @@ class EED(_Expected):
     """
 
     @property
-    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+    def bounds(self) -> tuple[float, float]:
         return 0.0, self._most()
 
     def of_run(self, context: Context, ranked: Ranked) -> Values:
@@ -176,7 +191,8 @@ class EED(_Expected):
 class EER(_Expected):
     """Expected exposure relevance: ``sum_d E[view_d] eps*_d`` (without a factor 2); with ``by``, ``sum_a xi_a xi*_a``.
 
-    At least 0, higher is better: attention goes where the target wants it. Source: Diaz et al. 2020; agrees with the authors' evaluator.
+    At least 0, higher is better: attention goes where the target wants it. Source: Diaz et al. 2020; agrees with the
+    authors' evaluator.
 
     Examples
     --------
@@ -194,9 +210,11 @@ class EER(_Expected):
 
 
 class EEL(_Expected):
-    """Expected exposure loss: ``sum_d (E[view_d] - eps*_d)^2 = EED - 2 EER + ||eps*||^2`` over ranked and target documents.
+    """Expected exposure loss: ``sum_d (E[view_d] - eps*_d)^2 = EED - 2 EER + ||eps*||^2`` over ranked and target
+    documents.
 
-    At least 0 (an unbiased estimate from samples may be negative, and is not clipped), lower is better. Source: Diaz et al. 2020; agrees with the authors' evaluator.
+    At least 0 (an unbiased estimate from samples may be negative, and is not clipped), lower is better. Source: Diaz
+    et al. 2020; agrees with the authors' evaluator.
 
     Examples
     --------
@@ -207,7 +225,7 @@ class EEL(_Expected):
     """
 
     @property
-    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+    def bounds(self) -> tuple[float, float]:
         return (0.0 if self.estimator == "plugin" else -math.inf), math.inf
 
     def of_run(self, context: Context, ranked: Ranked) -> Values:
@@ -225,9 +243,12 @@ class EEL(_Expected):
 class EESpread(ExposureMeasure):
     """Who bears the loss: inequality of exposure *within* each grade, averaged over the grades by their size.
 
-    ``part='entropy'``: generalised entropy with alpha = 2, ``mean((e/m)^2 - 1)/2``, m the mean exposure of the grade; ``part='range'``: highest minus lowest exposure.
-    The documents are the judged relevant ones, those not ranked having exposure 0. At least 0, lower is better; a grade nobody sees is
-    equal. From samples it is computed on the mean exposure (plug-in). Undefined (``no_relevant``) without relevant documents. Source: the question of
+    ``part='entropy'``: generalised entropy with alpha = 2, ``mean((e/m)^2 - 1)/2``, m the mean exposure of the grade;
+    ``part='range'``: highest minus lowest exposure.
+    The documents are the judged relevant ones, those not ranked having exposure 0. At least 0, lower is better; a
+    grade nobody sees is
+    equal. From samples it is computed on the mean exposure (plug-in). Undefined (``no_relevant``) without relevant
+    documents. Source: the question of
     Diaz et al. 2020, section 4.2; Speicher et al. 2018 for the entropy.
 
     Examples
@@ -238,8 +259,10 @@ class EESpread(ExposureMeasure):
     [0.5]
     """
 
-    user: User = param(RBP(p=0.5), TermOf("user"), doc="user model", always=True)
-    part: Literal["entropy", "range"] = param("entropy", Choice(("entropy", "range")), doc="which spread", always=True)
+    user: User = param(default=RBP(p=0.5), accepts=TermOf("user"), doc="user model", always=True)
+    part: Literal["entropy", "range"] = param(
+        default="entropy", accepts=Choice(("entropy", "range")), doc="which spread", always=True
+    )
 
     def of_run(self, context: Context, ranked: Ranked) -> Values:
         judgments = context.collection.judgments
@@ -248,8 +271,8 @@ class EESpread(ExposureMeasure):
         flat = flat_exposure(context, ranked, self.user, self.cutoff)
         mix: Mixture = mixture(context, ranked)
         judged = flat.judgment >= 0
-        exposure = np.bincount(
-            flat.judgment[judged], flat.view[judged] * mix.share[flat.ranking[judged]], minlength=len(judgments.gain)
+        exposure = sum_by(
+            flat.judgment[judged], flat.view[judged] * mix.share[flat.ranking[judged]], len(judgments.gain)
         )
         rows = np.flatnonzero(judgments.gain > 0)
         keys, level = np.unique(np.stack([judgments.query[rows], judgments.gain[rows]]), axis=1, return_inverse=True)
@@ -257,9 +280,9 @@ class EESpread(ExposureMeasure):
         count = np.bincount(level, minlength=keys.shape[1])
         e = exposure[rows]
         if self.part == "entropy":
-            mean = np.bincount(level, e, minlength=len(count)) / np.maximum(count, 1)
+            mean = sum_by(level, e, len(count)) / np.maximum(count, 1)
             ratio = np.divide(e, mean[level], out=np.ones(len(e)), where=mean[level] > 0)
-            spread = np.bincount(level, ratio**2 - 1.0, minlength=len(count)) / (2.0 * np.maximum(count, 1))
+            spread = sum_by(level, ratio**2 - 1.0, len(count)) / (2.0 * np.maximum(count, 1))
         else:
             high, low = np.full(len(count), -np.inf), np.full(len(count), np.inf)
             np.maximum.at(high, level, e)
@@ -267,6 +290,6 @@ class EESpread(ExposureMeasure):
             spread = high - low
         queries = len(context.collection.queries)
         owner = keys[0].astype(np.int64)
-        size = np.bincount(owner, count, minlength=queries)
-        value = np.bincount(owner, spread * count, minlength=queries) / np.maximum(size, 1)
+        size = sum_by(owner, count.astype(np.float64), queries)
+        value = sum_by(owner, spread * count, queries) / np.maximum(size, 1)
         return Values(value).because(size == 0, "no_relevant")

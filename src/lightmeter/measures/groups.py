@@ -1,4 +1,7 @@
-"""Group fairness: how the distribution over groups in a ranking compares with a target (Sakai et al. 2023; seed of GFR)."""
+"""Group fairness: how the distribution over groups in a ranking compares with a target (Sakai et al.
+
+2023; seed of GFR).
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,8 @@ from lightmeter.divergences import JSD, Divergence
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.measures.base import Measure
 from lightmeter.measures.relevance import DCG, ERR
-from lightmeter.params import Choice, Either, ListOf, Maybe, Number, TermOf, Text
+from lightmeter.params import Choice, Either, ListOf, Maybe, Number, TermOf, Text, param
 from lightmeter.targets import SHORTHANDS, Target
-from lightmeter.terms import param
 from lightmeter.users import User
 from lightmeter.values import Values
 
@@ -56,12 +58,14 @@ def _check_divergence(context: Context, measure: Any, div: Divergence) -> None:
     values = ",".join(attribute.values[:8]) + (",.." if len(attribute.values) > 8 else "")
     if not attribute.ordinal and len(attribute.values) > 2:
         raise LightmeterError(
-            f"{measure}: {type(div).__name__} reads the order of values, and {attribute.name!r} is not declared ordinal. "
+            f"{measure}: {type(div).__name__} reads the order of values, and {attribute.name!r} is not declared "
+            "ordinal. "
             f"Declare it, from low to high: --ordinal {attribute.name}={values} (in Python: ordinal=); or use JSD."
         )
     if context.unknown == "distinct":
         raise LightmeterError(
-            f"{measure}: {type(div).__name__} needs an order, which unknown='distinct' values have not. Accepted: uniform, drop or error."
+            f"{measure}: {type(div).__name__} needs an order, which unknown='distinct' values have not. Accepted: "
+            "uniform, drop or error."
         )
 
 
@@ -70,10 +74,13 @@ def _lowest(div: Divergence) -> float:
 
 
 class GF(GroupMeasure):
-    """Group fairness: ``sum_k stop_k (1 - Div(D_k, target))``, D_k the mean membership of the first k documents, relevant or not.
+    """Group fairness: ``sum_k stop_k (1 - Div(D_k, target))``, D_k the mean membership of the first k documents,
+    relevant or not.
 
-    Higher is better; in [0, 1] for JSD, NMD and TV. The stopping probability is ERR's where there are judgments, or RBP's. A multi-valued document
-    is split equally. Undefined (``no_known_member``) where no ranked document's membership is known or there is no target. With ``unknown='drop'`` a rank
+    Higher is better; in [0, 1] for JSD, NMD and TV. The stopping probability is ERR's where there are judgments, or
+    RBP's. A multi-valued document
+    is split equally. Undefined (``no_known_member``) where no ranked document's membership is known or there is no
+    target. With ``unknown='drop'`` a rank
     above which nothing is known adds 0. Source: Sakai et al., ACM TOIS 2023; agrees with NTCIREVAL.
 
     Examples
@@ -85,12 +92,14 @@ class GF(GroupMeasure):
     """
 
     by: str = param(accepts=_BY, doc=_BY_DOC)
-    div: Divergence = param(JSD(), TermOf("divergence"), doc=_DIV_DOC)
-    user: User = param(ERR(), TermOf("user"), doc="user model that stops; ERR needs judgments, RBP does not")
-    target: Target | str | None = param(None, _TARGET, doc=_TARGET_DOC)
+    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
+    user: User = param(
+        default=ERR(), accepts=TermOf("user"), doc="user model that stops; ERR needs judgments, RBP does not"
+    )
+    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
 
     @property
-    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+    def bounds(self) -> tuple[float, float]:
         return _lowest(self.div), 1.0
 
     def value(self, block: Block) -> Values:
@@ -122,9 +131,11 @@ def _explained(values: Values, block: Block, by: str, goal: Distribution | None,
 
 
 class DeltaGF(GroupMeasure):
-    """Which way a ranking leans between two values: GF with target (1, 0) minus GF with target (0, 1), ``positive`` first.
+    """Which way a ranking leans between two values: GF with target (1, 0) minus GF with target (0, 1), ``positive``
+    first.
 
-    In [-1, 1]; 0 is balanced, above 0 leans to ``positive``. Only for attributes of two values. Source: Sakai et al. 2023, section 4.1.
+    In [-1, 1]; 0 is balanced, above 0 leans to ``positive``. Only for attributes of two values. Source: Sakai et al.
+    2023, section 4.1.
 
     Examples
     --------
@@ -137,24 +148,34 @@ class DeltaGF(GroupMeasure):
     better = "none"
     by: str = param(accepts=_BY, doc=_BY_DOC)
     positive: str = param(accepts=Text("one of the two values"), doc="the value that counts as positive")
-    div: Divergence = param(JSD(), TermOf("divergence"), doc=_DIV_DOC)
-    user: User = param(ERR(), TermOf("user"), doc="user model that stops; ERR needs judgments, RBP does not")
+    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
+    user: User = param(
+        default=ERR(), accepts=TermOf("user"), doc="user model that stops; ERR needs judgments, RBP does not"
+    )
 
     @property
-    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+    def bounds(self) -> tuple[float, float]:
         return -self.div.most, self.div.most
 
     def resolve(self, context: Context) -> Any:
         values = context.collection.attribute(self.by).values
         if len(values) != 2:
-            raise LightmeterError(f"{self}: {self.by!r} has {len(values)} values ({', '.join(values[:8])}). Accepted: attributes of exactly two.")
+            raise LightmeterError(
+                f"{self}: {self.by!r} has {len(values)} values ({', '.join(values[:8])}). Accepted: attributes of "
+                "exactly two."
+            )
         if self.positive not in values:
-            raise LightmeterError(f"{self}: {self.by!r} has no value {self.positive!r}. Accepted: {values[0]} or {values[1]}.")
+            raise LightmeterError(
+                f"{self}: {self.by!r} has no value {self.positive!r}. Accepted: {values[0]} or {values[1]}."
+            )
         return super().resolve(context)
 
     def value(self, block: Block) -> Values:
         values = block.context.collection.attribute(self.by).values
-        sides = [Distribution.one(np.array([float(v == wanted) for v in values])) for wanted in (self.positive, _other(values, self.positive))]
+        sides = [
+            Distribution.one(np.array([float(v == wanted) for v in values]))
+            for wanted in (self.positive, _other(values, self.positive))
+        ]
         toward, away = (_stopped_similarity(self, block, side) for side in sides)
         return Values(toward.value - away.value, toward.reason)
 
@@ -178,11 +199,11 @@ class DistrSim(GroupMeasure):
 
     needs_cutoff = True
     by: str = param(accepts=_BY, doc=_BY_DOC)
-    div: Divergence = param(JSD(), TermOf("divergence"), doc=_DIV_DOC)
-    target: Target | str | None = param(None, _TARGET, doc=_TARGET_DOC)
+    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
+    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
 
     @property
-    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+    def bounds(self) -> tuple[float, float]:
         return _lowest(self.div), 1.0
 
     def value(self, block: Block) -> Values:
@@ -208,7 +229,7 @@ class MaxDeviation(GroupMeasure):
     bounds = (0.0, 1.0)
     needs_cutoff = True
     by: str = param(accepts=_BY, doc=_BY_DOC)
-    target: Target | str | None = param(None, _TARGET, doc=_TARGET_DOC)
+    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
 
     def value(self, block: Block) -> Values:
         goal = distribution(block.context, self.target, self.by, block.ranked.run.name)
@@ -227,7 +248,8 @@ def _top_shares(block: Block, by: str, goal: Distribution | None, cutoff: int | 
 class AWRF(GroupMeasure):
     """Attention-weighted rank fairness: ``1 - Div(sum_k view_k G_k / sum_k view_k, target)``.
 
-    Higher is better; in [0, 1] for JSD in base 2. Nats (``JSD(base='e')``) are TREC Fair Ranking's form, whose lowest value is 1 - ln 2.
+    Higher is better; in [0, 1] for JSD in base 2. Nats (``JSD(base='e')``) are TREC Fair Ranking's form, whose lowest
+    value is 1 - ln 2.
     Source: Sapiezynski et al. 2019; TREC Fair Ranking 2021.
 
     Examples
@@ -240,12 +262,12 @@ class AWRF(GroupMeasure):
 
     linear = False
     by: str = param(accepts=_BY, doc=_BY_DOC)
-    div: Divergence = param(JSD(), TermOf("divergence"), doc=_DIV_DOC, always=True)
-    user: User = param(DCG(), TermOf("user"), doc="user model whose view weighs the ranks", always=True)
-    target: Target | str | None = param(None, _TARGET, doc=_TARGET_DOC)
+    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC, always=True)
+    user: User = param(default=DCG(), accepts=TermOf("user"), doc="user model whose view weighs the ranks", always=True)
+    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
 
     @property
-    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+    def bounds(self) -> tuple[float, float]:
         return _lowest(self.div), 1.0
 
     def value(self, block: Block) -> Values:
@@ -259,8 +281,10 @@ class AWRF(GroupMeasure):
 class GFR(Measure):
     """Group fairness and relevance: the weighted mean of its components.
 
-    ``sum_i w_i M_i`` with weights that sum to 1 (equal by default). Without a relevance measure among them it is the intersectional GF of several attributes.
-    A component that is undefined for a query makes it undefined. The cutoff is given to the components that have none. Source: Sakai et al. 2023.
+    ``sum_i w_i M_i`` with weights that sum to 1 (equal by default). Without a relevance measure among them it is the
+    intersectional GF of several attributes.
+    A component that is undefined for a query makes it undefined. The cutoff is given to the components that have none.
+    Source: Sakai et al. 2023.
 
     Examples
     --------
@@ -272,7 +296,7 @@ class GFR(Measure):
 
     of: tuple[Measure, ...] = param(accepts=ListOf(TermOf("measure")), doc="the components")
     weights: tuple[float, ...] | None = param(
-        None, Maybe(ListOf(Number(low=0, high=1))), doc="a weight each, summing to 1; equal by default"
+        default=None, accepts=Maybe(ListOf(Number(low=0, high=1))), doc="a weight each, summing to 1; equal by default"
     )
 
     def check(self) -> None:
@@ -290,14 +314,14 @@ class GFR(Measure):
         return ways.pop() if len(ways) == 1 else "none"
 
     @property
-    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+    def bounds(self) -> tuple[float, float]:
         shares = self.shares()
         ends = [m.bounds for m in self.of]
         low, high = (sum(w * e[i] for w, e in zip(shares, ends, strict=True) if w) for i in (0, 1))
         return float(low), float(high)
 
     @property
-    def needs(self) -> frozenset[str]:  # type: ignore[override]
+    def needs(self) -> frozenset[str]:
         return frozenset().union(*(m.needs for m in self.of))
 
     def shares(self) -> tuple[float, ...]:

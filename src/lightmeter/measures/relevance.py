@@ -1,6 +1,7 @@
 """Relevance of a ranking: the standard measures, as trec_eval computes them, under the call's one tie rule.
 
-Unjudged documents are not relevant and negative grades count as 0. A query without relevant documents has the value 0 (so that
+Unjudged documents are not relevant and negative grades count as 0. A query without relevant documents has the value 0
+(so that
 means agree with published numbers) and the reason ``no_relevant``.
 """
 
@@ -13,8 +14,7 @@ from numpy.typing import NDArray
 
 from lightmeter.block import Block
 from lightmeter.measures.base import Measure, no_relevant
-from lightmeter.params import Choice, Flag, MapOf, Maybe, Number
-from lightmeter.terms import param
+from lightmeter.params import Choice, Flag, MapOf, Maybe, Number, param
 from lightmeter.users import GRADE, DCGUser, ERRUser, RBPUser
 from lightmeter.values import Values
 
@@ -39,7 +39,8 @@ def _cut(array: NDArray[np.generic], cutoff: int | None) -> NDArray[np.generic]:
 
 
 class P(RelevanceMeasure):
-    """Precision: the share of relevant documents among the first k, ``sum_{i<=k} [g_i >= rel] / k``; shorter rankings divide by k too.
+    """Precision: the share of relevant documents among the first k, ``sum_{i<=k} [g_i >= rel] / k``; shorter rankings
+    divide by k too.
 
     In [0, 1], higher is better. Source: trec_eval.
 
@@ -52,8 +53,8 @@ class P(RelevanceMeasure):
     """
 
     needs_cutoff = True
-    rel: int = param(1, _REL, doc=_REL_DOC)
-    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+    rel: int = param(default=1, accepts=_REL, doc=_REL_DOC)
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
         hits = _cut(block.relevant(self.rel), self.cutoff).sum(axis=1)
@@ -61,7 +62,8 @@ class P(RelevanceMeasure):
 
 
 class R(RelevanceMeasure):
-    """Recall: the share of the query's relevant documents that stand among the first k, ``sum_{i<=k} [g_i >= rel] / R``.
+    """Recall: the share of the query's relevant documents that stand among the first k, ``sum_{i<=k} [g_i >= rel] /
+    R``.
 
     In [0, 1], higher is better. Source: trec_eval.
 
@@ -73,8 +75,8 @@ class R(RelevanceMeasure):
     [0.5]
     """
 
-    rel: int = param(1, _REL, doc=_REL_DOC)
-    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+    rel: int = param(default=1, accepts=_REL, doc=_REL_DOC)
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
         count = block.count_relevant(self.rel)
@@ -83,7 +85,8 @@ class R(RelevanceMeasure):
 
 
 class AP(RelevanceMeasure):
-    """Average precision: ``sum_i [g_i >= rel] P@i / R`` over the first k ranks; R counts all relevant documents, ranked or not.
+    """Average precision: ``sum_i [g_i >= rel] P@i / R`` over the first k ranks; R counts all relevant documents,
+    ranked or not.
 
     In [0, 1], higher is better. Source: trec_eval (map, map_cut).
 
@@ -95,12 +98,12 @@ class AP(RelevanceMeasure):
     0.833333
     """
 
-    rel: int = param(1, _REL, doc=_REL_DOC)
-    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+    rel: int = param(default=1, accepts=_REL, doc=_REL_DOC)
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
         count = block.count_relevant(self.rel)
-        hits = _cut(block.relevant(self.rel), self.cutoff)
+        hits = _cut(block.relevant(self.rel), self.cutoff).astype(np.float64)
         precision = np.cumsum(hits, axis=1) / np.arange(1.0, hits.shape[1] + 1)
         return no_relevant((precision * hits).sum(axis=1) / np.maximum(count, 1), count)
 
@@ -118,8 +121,8 @@ class RR(RelevanceMeasure):
     [0.5]
     """
 
-    rel: int = param(1, _REL, doc=_REL_DOC)
-    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+    rel: int = param(default=1, accepts=_REL, doc=_REL_DOC)
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
         hits = _cut(block.relevant(self.rel), self.cutoff)
@@ -141,7 +144,8 @@ def _dcg(gain: Array, form: Gain, discount: Array) -> Array:
 class DCG(RelevanceMeasure, DCGUser):
     """Discounted cumulative gain: ``sum_{i<=k} gain_i / log2(i + 1)``.
 
-    At least 0, higher is better. As a user model: ``view_k = 1/log2(k+1)``; ``clip=True`` is ``1/log_base(max(k, base))``, the form of the TREC
+    At least 0, higher is better. As a user model: ``view_k = 1/log2(k+1)``; ``clip=True`` is ``1/log_base(max(k,
+    base))``, the form of the TREC
     Fair Ranking track. Source: Järvelin and Kekäläinen 2002; trec_eval's discount.
 
     Examples
@@ -155,9 +159,9 @@ class DCG(RelevanceMeasure, DCGUser):
     kinds = ("measure", "user")
     bounds = (0.0, np.inf)
     linear = True
-    clip: bool = param(False, Flag(), doc="count ranks below the base as the base", always=True)
-    base: float = param(2.0, Number(above=1), doc="base of the logarithm of the clip form")
-    dcg: Gain = param("log2", _GAIN, doc=_GAIN_DOC)
+    clip: bool = param(default=False, accepts=Flag(), doc="count ranks below the base as the base", always=True)
+    base: float = param(default=2.0, accepts=Number(above=1), doc="base of the logarithm of the clip form")
+    dcg: Gain = param(default="log2", accepts=_GAIN, doc=_GAIN_DOC)
 
     def value(self, block: Block) -> Values:
         gain = np.asarray(_cut(block.grade, self.cutoff), dtype=np.float64)
@@ -165,10 +169,11 @@ class DCG(RelevanceMeasure, DCGUser):
         return no_relevant(_dcg(gain, self.dcg, discount), block.count_relevant(1))
 
 
-class nDCG(RelevanceMeasure):  # noqa: N801 - the field's name
+class nDCG(RelevanceMeasure):
     """Normalised DCG: ``DCG@k / ideal DCG@k``, the ideal over all judged documents, ranked or not.
 
-    In [0, 1], higher is better. ``dcg='log2'``: the gain is the grade (trec_eval's); ``'exp-log2'``: 2^grade - 1. Source: trec_eval (ndcg, ndcg_cut).
+    In [0, 1], higher is better. ``dcg='log2'``: the gain is the grade (trec_eval's); ``'exp-log2'``: 2^grade - 1.
+    Source: trec_eval (ndcg, ndcg_cut).
 
     Examples
     --------
@@ -179,11 +184,13 @@ class nDCG(RelevanceMeasure):  # noqa: N801 - the field's name
     """
 
     linear = True
-    dcg: Gain = param("log2", _GAIN, doc=_GAIN_DOC)
+    dcg: Gain = param(default="log2", accepts=_GAIN, doc=_GAIN_DOC)
     gains: dict[int, int] | None = param(
-        None, Maybe(MapOf(Number(integer=True), Number(low=0))), doc="gains to use for some grades, such as {1: 1, 2: 3}; others keep theirs"
+        default=None,
+        accepts=Maybe(MapOf(Number(integer=True), Number(low=0))),
+        doc="gains to use for some grades, such as {1: 1, 2: 3}; others keep theirs",
     )
-    judged_only: bool = param(False, Flag(), doc=_JUDGED_ONLY)
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
         gain = np.asarray(_cut(block.grade, self.cutoff), dtype=np.float64)
@@ -196,7 +203,6 @@ class nDCG(RelevanceMeasure):  # noqa: N801 - the field's name
         best = _dcg(ideal, self.dcg, discount)
         value = _dcg(gain, self.dcg, discount) / np.where(best > 0, best, 1.0)
         return no_relevant(value, (best > 0).astype(np.int64))
-
 
     def _remap(self, grade: Array) -> Array:
         """Gains of grades; NaN (not judged) has none."""
@@ -218,7 +224,8 @@ class nDCG(RelevanceMeasure):  # noqa: N801 - the field's name
 class RBP(RelevanceMeasure, RBPUser):
     """Rank-biased precision: ``(1-p) sum_{i<=k} gain_i p^(i-1)``.
 
-    In [0, 1], higher is better. The gain is [grade >= rel], or without ``rel`` grade / highest grade in the judgments. As a user model: goes on
+    In [0, 1], higher is better. The gain is [grade >= rel], or without ``rel`` grade / highest grade in the judgments.
+    As a user model: goes on
     with patience p, so ``view_k = p^(k-1)``. Source: Moffat and Zobel 2008.
 
     Examples
@@ -231,8 +238,10 @@ class RBP(RelevanceMeasure, RBPUser):
 
     kinds = ("measure", "user")
     linear = True
-    p: float = param(0.8, Number(low=0, below=1), doc="patience: probability of going on", always=True)
-    rel: int | None = param(None, Maybe(_REL), doc=_REL_DOC + "; without it the gain is the grade over the highest grade")
+    p: float = param(default=0.8, accepts=Number(low=0, below=1), doc="patience: probability of going on", always=True)
+    rel: int | None = param(
+        default=None, accepts=Maybe(_REL), doc=_REL_DOC + "; without it the gain is the grade over the highest grade"
+    )
 
     def value(self, block: Block) -> Values:
         if self.rel is None:
@@ -246,10 +255,13 @@ class RBP(RelevanceMeasure, RBPUser):
 
 
 class ERR(RelevanceMeasure, ERRUser):
-    """Expected reciprocal rank: ``sum_{i<=k} stop_i / i`` with ``stop_i = R_i prod_{j<i} (1 - R_j)`` and ``R = (2^g - 1) / 2^max_grade``.
+    """Expected reciprocal rank: ``sum_{i<=k} stop_i / i`` with ``stop_i = R_i prod_{j<i} (1 - R_j)`` and ``R = (2^g -
+    1) / 2^max_grade``.
 
-    In [0, 1], higher is better. As a user model: stops at a document with probability R. ``max_grade``: by default the highest grade in the
-    judgments (other tools take 4 whatever the judgments: write ``ERR(max_grade=4)`` to agree with them). Source: Chapelle et al. 2009.
+    In [0, 1], higher is better. As a user model: stops at a document with probability R. ``max_grade``: by default the
+    highest grade in the
+    judgments (other tools take 4 whatever the judgments: write ``ERR(max_grade=4)`` to agree with them). Source:
+    Chapelle et al. 2009.
 
     Examples
     --------
@@ -260,7 +272,12 @@ class ERR(RelevanceMeasure, ERRUser):
     """
 
     kinds = ("measure", "user")
-    max_grade: float | None = param(None, GRADE, doc="highest grade of the scale; by default the highest in the judgments", always=True)
+    max_grade: float | None = param(
+        default=None,
+        accepts=GRADE,
+        doc="highest grade of the scale; by default the highest in the judgments",
+        always=True,
+    )
 
     def value(self, block: Block) -> Values:
         stop = block.stop(_user(self), self.cutoff)
@@ -268,7 +285,7 @@ class ERR(RelevanceMeasure, ERRUser):
         return no_relevant(stop @ (1.0 / rank), block.count_relevant(1))
 
 
-class iRBU(RelevanceMeasure):  # noqa: N801 - the field's name
+class iRBU(RelevanceMeasure):
     """Intentwise rank-biased utility: ``sum_{i<=k} stop_i p^i`` with the stopping probability of ERR.
 
     In [0, 1], higher is better. Source: Sakai and Zeng 2020; agrees with NTCIREVAL.
@@ -281,8 +298,13 @@ class iRBU(RelevanceMeasure):  # noqa: N801 - the field's name
     [0.45]
     """
 
-    p: float = param(0.99, _PROBABILITY, doc="patience", always=True)
-    max_grade: float | None = param(None, GRADE, doc="highest grade of the scale; by default the highest in the judgments", always=True)
+    p: float = param(default=0.99, accepts=_PROBABILITY, doc="patience", always=True)
+    max_grade: float | None = param(
+        default=None,
+        accepts=GRADE,
+        doc="highest grade of the scale; by default the highest in the judgments",
+        always=True,
+    )
 
     def value(self, block: Block) -> Values:
         user = ERR(max_grade=self.max_grade).with_max_grade(block.context.max_grade)
@@ -290,10 +312,12 @@ class iRBU(RelevanceMeasure):  # noqa: N801 - the field's name
         return no_relevant(stop @ np.power(self.p, np.arange(1.0, stop.shape[1] + 1)), block.count_relevant(1))
 
 
-class gERR(RelevanceMeasure):  # noqa: N801 - the field's name
-    """Generalised expected reciprocal rank: ``sum_{i<=k} view_i R_i`` with the view of ``Cascade(p, u)`` and R = u for a relevant document.
+class gERR(RelevanceMeasure):
+    """Generalised expected reciprocal rank: ``sum_{i<=k} view_i R_i`` with the view of ``Cascade(p, u)`` and R = u for
+    a relevant document.
 
-    In [0, 1], higher is better; proportional in expectation to EER. Source: Chapelle et al. 2009, section 7.2; Diaz et al. 2020.
+    In [0, 1], higher is better; proportional in expectation to EER. Source: Chapelle et al. 2009, section 7.2; Diaz et
+    al. 2020.
 
     Examples
     --------
