@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.collection import Judgments
 from lightmeter.context import Context
 from lightmeter.errors import LightmeterError
+from lightmeter.judgments import Judgments
 from lightmeter.membership import Membership, membership
 from lightmeter.rankings import Ranked
 from lightmeter.users import User

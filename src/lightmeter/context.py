@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.collection import Attribute, Collection
+from lightmeter.attributes import Attribute
+from lightmeter.collection import Collection
 from lightmeter.errors import LightmeterError
 from lightmeter.ids import IdIndex
 from lightmeter.policies import Policy, Static

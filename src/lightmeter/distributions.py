@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.collection import Attribute, Collection
+from lightmeter.attributes import Attribute
+from lightmeter.collection import Collection
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.sums import sum_by
 from lightmeter.targets import SHORTHANDS, Given, Pool, Relevant, Target, Uniform

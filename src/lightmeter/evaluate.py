@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.block import Block
-from lightmeter.collection import Collection, Run
+from lightmeter.collection import Collection
 from lightmeter.context import MISSING, UNKNOWN, Context, Missing, Unknown
 from lightmeter.conventions import conventions, manifest
 from lightmeter.errors import LightmeterError, TermError, suggest
@@ -23,6 +23,7 @@ from lightmeter.notation import parse
 from lightmeter.policies import Policy, Samples, Static, Ties
 from lightmeter.rankings import CELLS, Ranked, TieCount, chunks_of_like_length
 from lightmeter.result import Cell, Result
+from lightmeter.run import Run
 from lightmeter.threads import in_threads
 from lightmeter.users import User
 from lightmeter.values import Values, as_values

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lightmeter.collection import Attribute, Collection, Judgments, Run, vocabulary_of
+from lightmeter.attributes import Attribute
+from lightmeter.collection import Collection, vocabulary_of
 from lightmeter.errors import InputError, LightmeterError, suggest
 from lightmeter.io.tables import AttributeTable, JudgmentTable, RunTable, Source
+from lightmeter.judgments import Judgments
+from lightmeter.run import Run
 
 Columns = Mapping[str, str]
 

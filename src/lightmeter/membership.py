@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.collection import Attribute
+from lightmeter.attributes import Attribute
 from lightmeter.distributions import Distribution
 from lightmeter.sums import sum_by
 

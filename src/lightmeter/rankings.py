@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.collection import Collection, Run
+from lightmeter.collection import Collection
 from lightmeter.errors import InputError
 from lightmeter.policies import Ties
+from lightmeter.run import Run
 
 #: Cells of a block: 1 MB of float64, so that a few of them stay in the cache.
 CELLS = 1 << 17

@@ -13,12 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.collection import Attribute, Judgments
+from lightmeter.attributes import Attribute
 from lightmeter.context import Context
 from lightmeter.distributions import Triple
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.ids import IdIndex
+from lightmeter.judgments import Judgments
 from lightmeter.sums import sum_by
 from lightmeter.targets import Equal, Given, Ideal, Proportional, Target
 from lightmeter.users import User

@@ -1,0 +1,54 @@
+"""Judgments: graded (query, document) pairs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.codes import codes_of, freeze
+from lightmeter.ids import IdIndex
+from lightmeter.io.tables import JudgmentTable
+
+Array = NDArray[np.float64]
+
+
+class Judgments:
+    """Judged (query, doc) pairs, grouped by query.
+
+    Attributes
+    ----------
+    query, doc, grade
+        One row a pair; the grade as judged, may be negative.
+    offsets
+        Rows of query q: ``offsets[q]`` to ``offsets[q + 1]``.
+    descending
+        Gains max(grade, 0) of the same rows, sorted from high to low within each query.
+    """
+
+    def __init__(self, table: JudgmentTable, vocabulary: list[str]) -> None:
+        self.source = table.source
+        code = codes_of(table.frame["query"], vocabulary)
+        order = np.argsort(code, kind="stable")
+        self.query = freeze(code[order])
+        self.doc = table.frame["doc"].gather(order)
+        self.grade: Array = freeze(table.frame["grade"].to_numpy()[order].astype(np.float64))
+        self.offsets = freeze(np.searchsorted(self.query, np.arange(len(vocabulary) + 1)).astype(np.int64))
+        self.gain: Array = freeze(np.maximum(self.grade, 0.0))
+        self.descending: Array = freeze(self.gain[np.lexsort((-self.gain, self.query))])
+        self.index = IdIndex(self.doc, self.query)
+
+    @cached_property
+    def max_grade(self) -> float:
+        """The highest grade of all."""
+        return float(self.gain.max(initial=0.0))
+
+    @cached_property
+    def judged(self) -> NDArray[np.int64]:
+        """Number of judged documents a query."""
+        return np.diff(self.offsets)
+
+    def relevant(self, rel: float) -> NDArray[np.int64]:
+        """Number of documents a query with a grade of at least ``rel``."""
+        return np.bincount(self.query[self.grade >= rel], minlength=len(self.offsets) - 1)
