@@ -51,4 +51,4 @@ class Judgments:
 
     def relevant(self, rel: float) -> NDArray[np.int64]:
         """Number of documents a query with a grade of at least ``rel``."""
-        return np.bincount(self.query[self.grade >= rel], minlength=len(self.offsets) - 1)
+        return np.bincount(self.query[self.gain >= rel], minlength=len(self.offsets) - 1)
