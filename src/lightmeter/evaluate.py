@@ -254,7 +254,7 @@ def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], c
 
 
 def _depth(measures: Iterable[Measure]) -> int | None:
-    cutoffs = [m.cutoff for m in measures]
+    cutoffs = [m.cutoff if "below_cutoff" in m.invariant_to else None for m in measures]
     return None if None in cutoffs else max(c for c in cutoffs if c is not None)
 
 

@@ -130,8 +130,8 @@ class ABR(GroupMeasure):
     """Attention bias ratio: the lowest mean attention of a group over the highest, ``min_a / max_a`` of mean view per
     ranked member.
 
-    In [0, 1], higher is better. Groups without a ranked member are left out; undefined (``empty_group``) where fewer
-    than two have one. Attention 100 p (1-p)^(k-1) of the paper
+    In [0, 1], higher is better. All ranked members count, also those below a cutoff. Groups without a ranked member
+    are left out; undefined (``empty_group``) where fewer than two have one. Attention 100 p (1-p)^(k-1) of the paper
     is ``RBP`` with patience 1 - p. Source: Ghosh et al. 2021.
 
     Examples
@@ -143,6 +143,7 @@ class ABR(GroupMeasure):
     """
 
     bounds = (0.0, 1.0)
+    invariant_to = frozenset({"query_order", "scores"})
     by: str = param(accepts=_BY, doc=_BY_DOC)
     user: User = param(
         default=RBP(p=0.5), accepts=TermOf("user"), doc="user model whose view is attention", always=True

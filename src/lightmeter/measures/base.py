@@ -40,7 +40,8 @@ class Measure(Cutoff, abstract=True):
     invariant_to
         Changes of the input that leave it as it is, for the property tests: ``query_order``, ``scores`` (as long as
         the order of documents stays),
-        ``below_cutoff``, ``nonrelevant_tail`` (more documents of grade 0 at the end), ``grades`` and ``groups``.
+        ``below_cutoff`` (a measure without it is shown whole rankings), ``nonrelevant_tail`` (more documents of grade 0
+        at the end), ``grades`` and ``groups``.
 
     Examples
     --------
