@@ -19,7 +19,8 @@ from lightmeter.users import GRADE, DCGUser, ERRUser, RBPUser
 from lightmeter.values import Values
 
 Array = NDArray[np.float64]
-_REL = Number(low=0, integer=True)
+_REL = Number(low=1, integer=True)
+_ANY = float(np.nextafter(0, 1))  # any grade above 0
 _REL_DOC = "lowest grade that counts as relevant"
 _JUDGED_ONLY = "leave unjudged documents out of the ranking first"
 _PROBABILITY = Number(low=0, high=1)
@@ -166,7 +167,7 @@ class DCG(RelevanceMeasure, DCGUser):
     def value(self, block: Block) -> Values:
         gain = np.asarray(_cut(block.grade, self.cutoff), dtype=np.float64)
         discount = self.view_at(np.arange(1.0, gain.shape[1] + 1))
-        return no_relevant(_dcg(gain, self.dcg, discount), block.count_relevant(1))
+        return no_relevant(_dcg(gain, self.dcg, discount), block.count_relevant(_ANY))
 
 
 class nDCG(RelevanceMeasure):
@@ -251,7 +252,7 @@ class RBP(RelevanceMeasure, RBPUser):
             gain = block.relevant(self.rel).astype(np.float64)
         gain = np.asarray(_cut(gain, self.cutoff))
         discount = (1.0 - self.p) * self.view_at(np.arange(1.0, gain.shape[1] + 1))
-        return no_relevant(gain @ discount, block.count_relevant(1 if self.rel is None else self.rel))
+        return no_relevant(gain @ discount, block.count_relevant(_ANY if self.rel is None else self.rel))
 
 
 class ERR(RelevanceMeasure, ERRUser):
@@ -282,7 +283,7 @@ class ERR(RelevanceMeasure, ERRUser):
     def value(self, block: Block) -> Values:
         stop = block.stop(_user(self), self.cutoff)
         rank = np.arange(1.0, stop.shape[1] + 1)
-        return no_relevant(stop @ (1.0 / rank), block.count_relevant(1))
+        return no_relevant(stop @ (1.0 / rank), block.count_relevant(_ANY))
 
 
 class iRBU(RelevanceMeasure):
@@ -309,7 +310,7 @@ class iRBU(RelevanceMeasure):
     def value(self, block: Block) -> Values:
         user = ERR(max_grade=self.max_grade).with_max_grade(block.context.max_grade)
         stop = block.stop(user, self.cutoff)
-        return no_relevant(stop @ np.power(self.p, np.arange(1.0, stop.shape[1] + 1)), block.count_relevant(1))
+        return no_relevant(stop @ np.power(self.p, np.arange(1.0, stop.shape[1] + 1)), block.count_relevant(_ANY))
 
 
 class gERR(RelevanceMeasure):
@@ -335,7 +336,7 @@ class gERR(RelevanceMeasure):
         from lightmeter.users import Cascade
 
         view = block.view(Cascade(p=self.p, u=self.u), self.cutoff)
-        return no_relevant((view * (block.grade > 0)).sum(axis=1) * self.u, block.count_relevant(1))
+        return no_relevant((view * (block.grade > 0)).sum(axis=1) * self.u, block.count_relevant(_ANY))
 
 
 class Judged(RelevanceMeasure):
