@@ -34,7 +34,7 @@ class Options:
                     raise InputError(
                         f"{flag} names {name!r}, but the attributes are {shown}",
                         where=where,
-                        hint=suggest(name, attributes).strip() or "Correct the name",
+                        hint=f"{suggest(name, attributes)} Correct the name".strip(),
                     )
                 if sum(name in declared for declared in (self.ordinal, self.bins, self.bias)) > 1:
                     raise InputError(

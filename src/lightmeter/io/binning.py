@@ -19,7 +19,8 @@ codes.
 
 
 def names_of(column: pl.Series, source: Source) -> pl.Series:
-    """The values of an attribute as text; null is unknown (NaN too). Whole numbers are written without a fraction part.
+    """The values of an attribute as text; null is unknown (NaN too). Text stays as it stands; whole floats lose their
+    fraction part.
 
     A column of numbers is read as codes (``0/1``, classes 1 to 4) when all are whole and at most :data:`MOST_CODES`
     differ. Otherwise it is a quantity: it needs bins, and is refused with a hint.
@@ -32,6 +33,8 @@ def names_of(column: pl.Series, source: Source) -> pl.Series:
     distinct = values.drop_nulls().unique()
     numeric = len(values) - values.null_count()
     quantity = len(distinct) > MOST_CODES or not bool((distinct == distinct.round()).all())
+    if column.dtype.is_numeric() and (row := first(bad)) is not None:
+        raise fault(f"the value {column[row]} is not a finite number", source, row, column=column.name)
     if not numeric or (bad.any() and (not quantity or int(bad.sum()) > numeric)):
         return plain_text(column, source)
     if quantity:
@@ -49,7 +52,7 @@ def names_of(column: pl.Series, source: Source) -> pl.Series:
             hint=f"Give the lower ends of the bins with --bins {name}={_example(low, high)}; "
             "numbers that are names go into a long table (doc, attribute, value)",
         )
-    return values.cast(pl.Int64).cast(pl.String)
+    return plain_text(column, source)
 
 
 def show(number: float) -> str:
@@ -72,8 +75,9 @@ def plain_text(column: pl.Series, source: Source) -> pl.Series:
         values = column.fill_nan(None)
         whole = bool((values == values.round()).all())
         return (values.cast(pl.Int64) if whole else values).cast(pl.String)
-    if kind == pl.List(pl.String):
-        return column.list.join("|").rename(column.name)
+    if isinstance(kind, pl.List) and (kind.inner == pl.String or kind.inner.is_integer()):
+        joined = column.cast(pl.List(pl.String)).list.join("|")
+        return joined.set(joined == "", None).rename(column.name)
     if kind.is_nested() or kind in (pl.Binary, pl.Object):
         raise InputError(
             f"values of type {kind}",
@@ -185,7 +189,7 @@ def order_values(found: pl.Series, declared: Sequence[str] | None, source: Sourc
             row,
             column=attribute,
             accepted=", ".join(order),
-            hint=f"Correct the value or add it to --ordinal {attribute}=..{suggest(value, order)}",
+            hint=f"{suggest(value, order)} Correct the value or add it to --ordinal {attribute}=..".strip(),
         )
     return order
 

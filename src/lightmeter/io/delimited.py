@@ -144,7 +144,8 @@ def _explain(path: str, delimiter: str, width: int, error: Exception) -> InputEr
     kind = {",": "commas", "\t": "tabs", ";": "semicolons"}.get(delimiter, repr(delimiter))
     for line, record in _records(path, delimiter):
         if record and len(record) != width:
-            found = f"{len(record)} cells in a table of {width} columns"
+            cells = f"{len(record)} cell{'s' * (len(record) != 1)}" if "".join(record).strip() else "only blanks"
+            found = f"{cells} in a table of {width} columns"
             return InputError(
                 found,
                 where=path,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import polars as pl
 
@@ -18,7 +19,10 @@ def is_frame(source: object) -> bool:
         return False
     import narwhals as nw
 
-    return isinstance(nw.from_native(source, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+    try:
+        return isinstance(nw.from_native(source, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+    except nw.exceptions.DuplicateError:
+        return True
 
 
 def to_polars(source: Any, name: str) -> pl.DataFrame:
@@ -36,7 +40,15 @@ def to_polars(source: Any, name: str) -> pl.DataFrame:
 def _convert(source: Any, name: str) -> pl.DataFrame:
     import narwhals as nw
 
-    table = nw.from_native(source, pass_through=True)
+    try:
+        table = nw.from_native(source, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(
+            f"several columns have one name ({' '.join(str(error).split())})",
+            where=name,
+            accepted="one column for each name",
+            hint="Rename one of them",
+        ) from None
     if isinstance(table, nw.LazyFrame):
         table = table.collect()
     if not isinstance(table, nw.DataFrame):
@@ -45,15 +57,6 @@ def _convert(source: Any, name: str) -> pl.DataFrame:
             where=name,
             accepted="a path, a pandas, polars or Arrow frame, or a dictionary",
         )
-    names = [str(c) for c in table.columns]
-    if len(set(names)) < len(names):
-        twice = sorted({n for n in names if names.count(n) > 1})
-        raise InputError(
-            f"several columns are named {twice[0]!r}",
-            where=name,
-            accepted="one column for each name",
-            hint="Rename one of them",
-        )
     try:
         return table.to_polars()
     except (ValueError, TypeError, OverflowError) as error:  # Arrow's errors are among these
@@ -61,6 +64,38 @@ def _convert(source: Any, name: str) -> pl.DataFrame:
         raise InputError(
             f"the frame holds a column of mixed types ({first})", where=name, accepted="one type for each column"
         ) from None
+
+
+def read_columns(
+    source: Any, wanted: Mapping[str, Literal["text", "number"]], *, columns: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Read named columns of any table: a path (CSV, TSV, JSON lines, Parquet) or a frame.
+
+    Parameters
+    ----------
+    source
+        A path or a pandas, polars or Arrow frame.
+    wanted
+        Our names of the columns, each ``"text"`` (ids and labels, all present) or ``"number"`` (finite, all present).
+    columns
+        Our names to the table's.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns wanted, String or Float64, in their order.
+    """
+    from .checks import identifiers, numbers
+    from .tabular import need, read_table, table_shape
+
+    table = read_table(source, table_shape(*wanted), columns=columns)
+    accepted = f"a table with the columns {', '.join(wanted)}"
+    made = {}
+    for name, kind in wanted.items():
+        column = table.frame[need(table, name, columns, accepted)]
+        check = identifiers if kind == "text" else numbers
+        made[name] = check(column, name, table.source).rename(name)
+    return pl.DataFrame(made)
 
 
 def frame_source(name: str | None, what: str) -> Source:

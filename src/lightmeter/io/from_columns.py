@@ -93,7 +93,7 @@ def extra_column(run: RunTable, name: str) -> pl.Series:
             f"no further column {name!r}; there are {shown}",
             where=run.source.name,
             accepted="a column of the run's table",
-            hint=suggest(name, have).strip() or None,
+            hint=f"{suggest(name, have)} Correct the name".strip(),
         )
     return run.extra[name]
 

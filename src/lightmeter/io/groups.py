@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -16,11 +15,10 @@ from .long import long_attributes
 from .memberships import read_annotations, read_gains, read_gmemb
 from .sources import add_counts, is_path, split_kind, split_name
 from .tables import AttributeTable
-from .tabular import Columns, Shape, Table, find, need, read_table
+from .tabular import Columns, Table, find, need, read_table, table_shape
 
 GROUP_FILE = "a table 'doc, <attribute>, ..', or 'doc, attribute, value[, weight][, query]'"
 KINDS = ("bias", "gains", "annotations", "gmemb")
-_NEVER = Shape(("doc",), (), re.compile("(?!)"), 0)
 
 
 def read_groups(
@@ -81,7 +79,7 @@ def read_groups(
                 raise InputError(
                     f"no attribute {name!r}; the attributes are {', '.join(map(repr, names)) or 'none'}",
                     where=_label(sources[0]),
-                    hint=suggest(name, names).strip() or None,
+                    hint=f"{suggest(name, names)} Correct the name".strip(),
                 )
         return [t for t in tables if t.name in only]
     where = _label(sources[0])
@@ -99,12 +97,12 @@ def _read_one(
     if isinstance(source, AttributeTable):
         return [source]
     if not is_path(source):
-        return table_attributes(read_table(source, _NEVER, columns=columns), None, columns, options, only)
+        return table_attributes(read_table(source, table_shape("doc"), columns=columns), None, columns, options, only)
     name, path = split_name(source)
     path, kind = split_kind(path, KINDS)
     kind = kind or ("gmemb" if path.endswith((".gmemb", ".gmemb.gz", ".gmemb.zst")) else None)
     if kind is None:
-        return table_attributes(read_table(path, _NEVER, columns=columns), name, columns, options, only)
+        return table_attributes(read_table(path, table_shape("doc"), columns=columns), name, columns, options, only)
     if name is None:
         raise InputError(
             f"memberships of kind {kind!r} need a name",
@@ -120,7 +118,7 @@ def _read_one(
     if kind == "annotations":
         return [read_annotations(name, path, options)]
     with_bias = Options(options.ordinal, options.bins, (*options.bias, name))
-    return table_attributes(read_table(path, _NEVER, columns=columns), name, columns, with_bias, only)
+    return table_attributes(read_table(path, table_shape("doc"), columns=columns), name, columns, with_bias, only)
 
 
 def table_attributes(
@@ -164,7 +162,7 @@ def _wide(
                 f"no column {name!r}; the columns are {', '.join(map(repr, present[:12]))}",
                 where=table.source.name,
                 accepted="NAME= one of the columns, or a table with one attribute",
-                hint=suggest(name, present).strip() or None,
+                hint=f"{suggest(name, present)} Correct the name".strip(),
             )
         wanted = {name if name in present else present[0]: name}
     made, empty = [], 0

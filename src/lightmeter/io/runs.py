@@ -236,6 +236,10 @@ def _run_of_table(table: Table, name: str, columns: Columns | None, run_column: 
     frame, source = table.frame, table.source
     query_name = need(table, "query", columns, RUN_FILE)
     doc_name = need(table, "doc", columns, RUN_FILE)
+    if query_name == doc_name:
+        raise InputError(
+            "one column is named for both query and doc", where=source.name, column=doc_name, accepted=RUN_FILE
+        )
     score_name, rank_name = find(table, "score", columns), find(table, "rank", columns)
     sample_name, weight_name = find(table, "sample", columns), find(table, "weight", columns)
     by_rank = score_name is None

@@ -57,7 +57,7 @@ def split_kind(path: str, kinds: Collection[str]) -> tuple[str, str | None]:
             f"unknown kind {kind!r} after the path",
             where=stem,
             accepted=", ".join(f"PATH:{k}" for k in kinds),
-            hint=suggest(kind, kinds).strip() or "Leave out ':' and what follows for a plain table",
+            hint=f"{suggest(kind, kinds)} Leave out ':' and what follows for a plain table".strip(),
         )
     return path, None
 
@@ -152,4 +152,4 @@ def _near(path: str) -> str:
     if not folder.is_dir():
         return f"The folder {str(folder)!r} does not exist"
     names = [p.name for p in folder.iterdir()]
-    return suggest(Path(path).name, names).strip() or "Check the path"
+    return f"{suggest(Path(path).name, names)} Check the path".strip()

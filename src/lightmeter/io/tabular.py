@@ -50,6 +50,11 @@ class Shape:
 DECIMAL = re.compile(NUMBER)
 
 
+def table_shape(*names: str) -> Shape:
+    """The shape of something that always has a header."""
+    return Shape(names, (), re.compile("(?!)"), 0)
+
+
 def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tuple[Format, str]:
     """The format of a file and, for delimited ones, the separator: by content where that is certain, else by
     extension.
@@ -72,7 +77,9 @@ def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tupl
     if suffix in (".jsonl", ".ndjson", ".json") or first.startswith("{"):
         return "jsonl", ""
     fields = first.split()
-    delimiter = _DELIMITERS.get(suffix) or max("\t,;", key=first.count)
+    delimiter = _DELIMITERS.get(suffix, "")
+    if not delimiter or delimiter not in first:
+        delimiter = max((delimiter or "\t", "\t", ",", ";"), key=first.count)
     names = [cell.strip().strip('"') for cell in first.split(delimiter)]
     wanted = {*shape.names, *(columns or {}).values()}
     known = len(wanted.intersection(names))
@@ -158,7 +165,7 @@ def need(table: Table, wanted: str, columns: Columns | None, accepted: str) -> s
         where=table.source.name,
         line=1 if table.source.files and not table.source.files[0].endswith(".parquet") else None,
         accepted=accepted,
-        hint=f"Name the right one with --columns {wanted}=COLUMN.{suggest(mapped or wanted, have)}",
+        hint=f"{suggest(mapped or wanted, have)} Name the right one with --columns {wanted}=COLUMN".strip(),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,11 +12,11 @@ from .binning import plain_text
 from .checks import check_sums, elsewhere, fault, identifiers, numbers
 from .sources import add_counts, is_path, one_file, split_name
 from .tables import Source, TargetTable
-from .tabular import Columns, Shape, find, need, read_table
+from .tabular import DECIMAL, Columns, find, need, read_table, table_shape
+from .text import head_lines
 from .trec import exact_fields
 
 TARGET_FILE = "a table 'attribute, value, share[, query]', or NAME=FILE.golddistr with one share a line"
-_NEVER = Shape(("attribute", "value", "share"), (), re.compile("(?!)"), 0)
 
 
 def read_targets(specs: Any, *, columns: Columns | None = None) -> TargetTable:
@@ -67,10 +66,10 @@ def _read_one(spec: Any, columns: Columns | None) -> TargetTable:
         return _of_dict(spec)
     if is_path(spec):
         name, path = split_name(spec)
-        if name is not None or path.endswith(".golddistr"):
+        if name is not None or path.endswith((".golddistr", ".golddistr.gz", ".golddistr.zst")):
             return _golddistr(name, path)
         spec = path
-    table = read_table(spec, _NEVER, columns=columns)
+    table = read_table(spec, table_shape("attribute", "value", "share"), columns=columns)
     source = table.source
     parts = {n: table.frame[need(table, n, columns, TARGET_FILE)] for n in ("attribute", "value", "share")}
     attribute = identifiers(parts["attribute"], "attribute", source)
@@ -113,6 +112,9 @@ def _golddistr(name: str | None, path: str) -> TargetTable:
         raise InputError(
             "a .golddistr file does not say which attribute it is for", where=path, accepted=f"NAME={path}"
         )
+    if not any(DECIMAL.fullmatch(line.strip()) for line in head_lines(path)):
+        found = f"no line is a share, and {name}= is for files with one share a line"
+        raise InputError(found, where=path, accepted=TARGET_FILE, hint=f"Leave out {name}= for a table")
     fields = exact_fields(path, 1, 1, "one share a line")
     share = numbers(fields.frame["f0"], "share", fields.source, least=0.0, named=False)
     n = len(share)
