@@ -1,0 +1,1 @@
+"""Expected exposure: of policies, and of targets."""

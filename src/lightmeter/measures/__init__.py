@@ -1,0 +1,1 @@
+"""Measures: one small term each."""
