@@ -26,7 +26,7 @@ CSV = "query,doc,grade\nq1,a,2\nq1,b,0\n02,a,-1.5\n"
         ("qrels", FIELDS.encode()),
         ("qrels.tsv", FIELDS.replace(" ", "\t").encode()),
         ("qrels.txt", b"\xef\xbb\xbf" + FIELDS.replace(" ", "  ").replace("\n", " \r\n").encode()),
-        ("qrels.gz", gzip.compress(FIELDS.encode())),
+        ("qrels.gz", gzip.compress(FIELDS.encode(), mtime=0)),
         ("qrels.zst", pa.compress(FIELDS.encode(), codec="zstd", asbytes=True)),
         ("qrels", FIELDS.replace(" 0 ", " ", 1).replace("q1 0 b", "q1 b").replace("02 0", "02").encode()),
         ("qrels", b"q1 a L2\nq1 b L0\n02 a L-1.5\n"),

@@ -24,7 +24,7 @@ from lightmeter.io.targets import read_targets
 
 INTENTS = {"query": ["q"], "intent": ["1"], "doc": ["d"], "grade": [1]}
 GOOD = "q1 Q0 d1 1 3.5 t\n"
-CUT = gzip.compress((GOOD * 5000).encode())[:-20]
+CUT = gzip.compress((GOOD * 5000).encode(), mtime=0)[:-20]
 CUT_ZST = pa.compress((GOOD * 5000).encode(), codec="zstd", asbytes=True)[:-5]
 
 
@@ -93,7 +93,7 @@ FILES: list[tuple[Any, str, str | bytes, int | None, str]] = [
     (read_run, "run.jsonl", "[" * 100000, 1, "nested too deeply"),
     (read_run, "run.jsonl", "{}\n", None, "no keys"),
     (read_run, "run.csv", "query,doc,score\nq,a,1\n \nq,b,2\n", 3, "only blanks in a table of 3 columns"),
-    (read_run, "run.gz", gzip.compress(GOOD.encode()) + b"garbage", None, "cannot be read"),
+    (read_run, "run.gz", gzip.compress(GOOD.encode(), mtime=0) + b"garbage", None, "cannot be read"),
     # judgments
     (read_judgments, "qrels", "", None, "empty"),
     (read_judgments, "qrels", "q 0 d 1\nq 0 e\n", 2, "3 fields in a file whose first line has 4"),
