@@ -107,7 +107,8 @@ class RNOD(Divergence):
             return np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])
         distance = np.abs(np.subtract.outer(np.arange(c), np.arange(c))).astype(np.float64)
         asked = (q > 0).astype(np.float64)
-        weight = (asked @ distance) / asked.sum(axis=-1, keepdims=True)
+        # a query without a target asks for nothing; its value is marked as undefined elsewhere
+        weight = (asked @ distance) / np.maximum(asked.sum(axis=-1, keepdims=True), 1.0)
         return np.sqrt((weight * (p - q) ** 2).sum(axis=-1) / (c - 1))
 
 
