@@ -1,16 +1,19 @@
 """Exact expected exposure under Plackett-Luce, for users whose continuation belongs to the document.
 
-Give every document an exponential clock of rate ``w = exp(log_weight)``: the order in which the clocks ring is a Plackett-Luce
-ranking. A reader who passes document j with probability ``C_j`` (RBP: the patience; Cascade, ERR: by the grade) then sees document i with
+Give every document an exponential clock of rate ``w = exp(log_weight)``: the order in which the clocks ring is a
+Plackett-Luce ranking. A reader who passes document j with probability ``C_j`` (RBP: the patience; Cascade, ERR: by the
+grade) then sees document i with
 
     ``eps_i = int_0^inf w_i e^(-w_i t) prod_{j != i} [C_j + (1 - C_j) e^(-w_j t)] dt``.
 
-With ``x = ln t``, ``X_j = w_j e^x``, ``f_j = C_j + (1 - C_j) e^(-X_j)``, ``P = prod_j f_j`` and ``r_i = X_i e^(-X_i) / f_i`` the trapezoid rule is
-``eps_i = h sum_x P r_i``; its error is below ``(4 pi e / h) e^(-pi^2 / h)``, 6e-13 at h = 0.3, whatever the weights.
+With ``x = ln t``, ``X_j = w_j e^x``, ``f_j = C_j + (1 - C_j) e^(-X_j)``, ``P = prod_j f_j`` and
+``r_i = X_i e^(-X_i) / f_i`` the trapezoid rule is ``eps_i = h sum_x P r_i``; its error is below
+``(4 pi e / h) e^(-pi^2 / h)``, 6e-13 at h = 0.3, whatever the weights.
 
-Work is saved where it cannot matter: nodes before ``x_0``, where ``sum_j X_j = 1e-4``, form two geometric series and are summed in closed form;
-documents with ``X > 45`` are a factor ``C_j``, documents with ``X < 1e-17`` a factor 1; nodes after ``P < 1e-18`` are left out; and where neighbours in
-the sorted list are more than 37 apart in log-weight (they swap once in 1e16 rankings) the list falls into independent segments.
+Work is saved where it cannot matter: nodes before ``x_0``, where ``sum_j X_j = 1e-4``, form two geometric series and
+are summed in closed form; documents with ``X > 45`` are a factor ``C_j``, documents with ``X < 1e-17`` a factor 1;
+nodes after ``P < 1e-18`` are left out; and where neighbours in the sorted list are more than 37 apart in log-weight
+(they swap once in 1e16 rankings) the list falls into independent segments.
 """
 
 from __future__ import annotations
@@ -38,34 +41,16 @@ CELLS = 24_576  # numbers an array in the cache
 
 @dataclass(frozen=True)
 class Lists:
-    """Ranked lists as flat arrays over their documents, each list by falling log-weight and cut into segments.
+    """Ranked lists as flat arrays over their documents, each list by falling log-weight and cut into segments."""
 
-    Attributes
-    ----------
-    shape
-        Shape of the input.
-    place
-        Position of each document in the flattened input.
-    y
-        Log-weight, relative to the highest of the segment.
-    go_on
-        Continuation C.
-    before
-        Product of C over the documents above in the same list.
-    rank
-        Number of documents above in the same list.
-    first, size
-        First document and number of documents of each segment.
-    """
-
-    shape: tuple[int, ...]
-    place: Index
-    y: Array
-    go_on: Array
-    before: Array
-    rank: Index
-    first: Index
-    size: Index
+    shape: tuple[int, ...]  # of the input
+    place: Index  # position of each document in the flattened input
+    y: Array  # log-weight, relative to the highest of the segment
+    go_on: Array  # continuation C
+    before: Array  # product of C over the documents above in the same list
+    rank: Index  # number of documents above in the same list
+    first: Index  # first document of each segment
+    size: Index  # number of documents of each segment
 
     @property
     def mass(self) -> Array:
@@ -131,26 +116,14 @@ def lists(log_weights: ArrayLike, continuation: ArrayLike = 1.0, lengths: ArrayL
 
 @dataclass(frozen=True)
 class Windows:
-    """Pieces of the grid, each a run of nodes with the documents that are neither passed nor still to come.
+    """Pieces of the grid, each a run of nodes with the documents that are neither passed nor still to come."""
 
-    Attributes
-    ----------
-    segment
-        Segment of each piece.
-    low, width
-        First document and number of documents.
-    base, nodes
-        First node ``x`` and number of nodes.
-    batches
-        Pieces that are worked on together: each has about ``CELLS`` cells.
-    """
-
-    segment: Index
-    low: Index
-    width: Index
-    base: Array
-    nodes: Index
-    batches: list[Index]
+    segment: Index  # of each piece
+    low: Index  # first document
+    width: Index  # number of documents
+    base: Array  # first node x
+    nodes: Index  # number of nodes
+    batches: list[Index]  # pieces that are worked on together: about CELLS cells
 
 
 def windows(data: Lists, segments: Index, end: Array, step: Array) -> Windows:
@@ -212,27 +185,13 @@ def last_nodes(data: Lists, segments: Index) -> Array:
 
 @dataclass(frozen=True)
 class Cells:
-    """One batch on its nodes: arrays ``[pieces, documents, nodes]``.
+    """One batch on its nodes; pieces are padded with documents of weight 0 and C = 1."""
 
-    Attributes
-    ----------
-    document
-        ``[pieces, documents]``: index of the document; any where there is none.
-    minus_x
-        ``-X``; 0 where there is no document.
-    ratio
-        ``-r = -X e^-X / f``; 0 where there is no document.
-    product
-        ``[pieces, nodes]``: P, with the documents passed; 0 after the last node.
-    go_on
-        ``[pieces, documents]``: C, 1 where there is no document.
-    """
-
-    document: Index
-    minus_x: Array
-    ratio: Array
-    product: Array
-    go_on: Array
+    document: Index  # [pieces, documents]: index of the document
+    go_on: Array  # [pieces, documents]: C
+    minus_x: Array  # [pieces, documents, nodes]: -X
+    ratio: Array  # [pieces, documents, nodes]: -r = -X e^-X / f
+    product: Array  # [pieces, nodes]: P, documents passed included; 0 after the last node
 
 
 def cells(data: Lists, grid: Windows, batch: Index, step: float = STEP) -> Cells:
@@ -253,7 +212,7 @@ def cells(data: Lists, grid: Windows, batch: Index, step: float = STEP) -> Cells
     product = np.multiply.reduce(f, axis=1)
     product *= (data.before[low])[:, None]
     product[np.arange(product.shape[1]) >= nodes[:, None]] = 0.0
-    return Cells(document, minus_x, ratio, product, go_on)
+    return Cells(document, go_on, minus_x, ratio, product)
 
 
 def scatter(out: Array, work: Callable[[Index], tuple[Index, Array]], batches: list[Index]) -> None:
@@ -304,7 +263,10 @@ def luce_exposure(log_weights: ArrayLike, continuation: ArrayLike, lengths: Arra
 
 
 def _add_tail(out: Array, data: Lists, segments: Index) -> None:
-    """Set documents of the segments to the sum over the nodes before the first: P r = X (1 - C X - sum_j (1 - C_j) X_j), to second order."""
+    """Set documents of the segments to the sum over the nodes before the first.
+
+    To second order ``P r = X (1 - C X - sum_j (1 - C_j) X_j)``.
+    """
     mine = np.zeros(len(data.first), dtype=np.bool_)
     mine[segments] = True
     x = np.exp(data.y + data.spread(starts(data)))
