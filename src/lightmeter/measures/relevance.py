@@ -181,7 +181,7 @@ class nDCG(RelevanceMeasure):
     >>> from lightmeter import evaluate, load, nDCG
     >>> c = load(run={"q": ["a", "b", "c"]}, qrels={"q": {"a": 1, "c": 2}})
     >>> round(evaluate(c, [nDCG@10]).mean()["value"].item(), 6)
-    0.760185
+    0.760188
     """
 
     linear = True
