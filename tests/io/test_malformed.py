@@ -186,7 +186,7 @@ FRAMES: list[tuple[Any, Any, int | None, str | None, str]] = [
     (read_run, pl.DataFrame({"query": [], "doc": [], "score": []}), None, None, "no rows"),
     (read_run, pd.DataFrame({"query": Q, "doc": [1, None], "score": [1, 2]}), None, "doc", "Float64"),
     (read_run, pd.DataFrame({"query": Q, "doc": D}), None, None, "no column 'score'"),
-    (read_run, pd.DataFrame({"query": Q, "doc": ["a", 1], "score": [1, 2]}), None, None, "mixed types"),
+    (read_run, pd.DataFrame({"query": Q, "doc": ["a", 1], "score": [1, 2]}), None, "doc", "values of mixed types"),
     (read_run, pd.DataFrame([["q", "a", 1, 2]], columns=["query", "doc", "score", "score"]), None, None, "several columns have one name"),
     (read_run, pl.DataFrame({"query": Q, "doc": D, "score": [1, 2]}).to_arrow().to_batches()[0], None, None, "RecordBatch"),
     (read_groups, pl.DataFrame({"doc": D, "g": [1.0, float("inf")]}), 1, "g", "the value inf is not a finite number"),

@@ -55,15 +55,20 @@ def _convert(source: Any, name: str) -> pl.DataFrame:
         raise InputError(
             f"the type {type(source).__name__} cannot be read",
             where=name,
-            accepted="a path, a pandas, polars or Arrow frame, or a dictionary",
+            accepted="a path, a pandas or polars frame, an Arrow table, or a dictionary",
         )
     try:
         return table.to_polars()
-    except (ValueError, TypeError, OverflowError) as error:  # Arrow's errors are among these
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(
-            f"the frame holds a column of mixed types ({first})", where=name, accepted="one type for each column"
-        ) from None
+    except (ValueError, TypeError, OverflowError):  # Arrow's errors are among these
+        pass
+    for column in table.columns:
+        try:
+            table.select(column).to_polars()
+        except (ValueError, TypeError, OverflowError):
+            raise InputError(
+                "values of mixed types", where=name, column=str(column), accepted="one type for each column"
+            ) from None
+    raise InputError("the frame cannot be converted", where=name, accepted="columns of text and numbers")
 
 
 def read_columns(

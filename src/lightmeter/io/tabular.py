@@ -104,7 +104,7 @@ def read_table(source: Any, shape: Shape, *, name: str | None = None, columns: C
         raise InputError(
             f"the type {type(source).__name__} cannot be read",
             where=name,
-            accepted="a path, a pandas, polars or Arrow frame, or a dictionary",
+            accepted="a path, a pandas or polars frame, an Arrow table, or a dictionary",
         )
     frame = to_polars(source, name or "frame")
     if not len(frame):
