@@ -60,7 +60,8 @@ class Entry:
     example
         The notation of one such term.
     better, low, high, needs
-        Of measures: direction, range (infinite where there is no bound; of the example, where it depends on parameters), and what must be there.
+        Of measures: direction, range (infinite where there is no bound; of the example, where it depends on
+        parameters), and what must be there.
     cutoff
         Whether it takes ``@k``: ``no``, ``optional`` or ``required``.
     """
@@ -152,7 +153,7 @@ def _needs_judgments(measure: Any) -> bool:
 
 
 def example_of(cls: type[Term]) -> Term | None:
-    """One term of a class: defaults, and examples for the parameters that must be given; None where none could be made."""
+    """One term of a class, with examples for the parameters that must be given; None where none could be made."""
     given = {}
     for f in dataclasses.fields(cls):  # type: ignore[arg-type]
         if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:

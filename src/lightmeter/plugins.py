@@ -1,6 +1,7 @@
 """Terms of one's own from outside: modules named by the user, and installed packages that announce themselves.
 
-A module registers its measures by being imported. Installed packages announce modules under the entry-point group ``lightmeter.terms``; they are
+A module registers its measures by being imported. Installed packages announce modules under the entry-point group
+``lightmeter.terms``; they are
 imported only when a name is not known otherwise, or to list what there is.
 """
 
@@ -17,6 +18,7 @@ from lightmeter.errors import LightmeterError, TermError
 from lightmeter.notation import parse
 
 GROUP = "lightmeter.terms"
+_HERE = os.path.dirname(os.path.abspath(__file__))
 _announced: list[str] | None = None
 
 
@@ -58,9 +60,8 @@ def load_announced() -> list[str]:
                 point.load()
             except (Exception, SystemExit) as error:
                 package = point.dist.name if point.dist is not None else "a package"
-                _announced.append(
-                    f"the plugin {point.name} ({point.value}) of {package} cannot be loaded: {_told(error, point.value)}"
-                )
+                told = _told(error, point.module)
+                _announced.append(f"the plugin {point.name} ({point.value}) of {package} cannot be loaded: {told}")
     return list(_announced)
 
 
@@ -102,8 +103,8 @@ def _import_file(path: str) -> ModuleType:
 
 def _told(error: BaseException, spec: str) -> str:
     """An error in one sentence, with the line of the plugin it comes from."""
-    if isinstance(error, ModuleNotFoundError) and error.name == spec.partition(":")[0]:
-        return f"there is no module named {error.name!r}. Looked for among the installed packages and in the current directory."
+    if isinstance(error, ModuleNotFoundError) and error.name and f"{spec}.".startswith(f"{error.name}."):
+        return f"there is no module {error.name!r} among the installed packages or in the current directory."
     if isinstance(error, SyntaxError):
         return f"line {error.lineno} is not Python: {error.msg}."
     text = " ".join(str(error).split()) or "no message"
@@ -111,10 +112,7 @@ def _told(error: BaseException, spec: str) -> str:
     trace = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if (
-            os.path.splitext(os.path.basename(file))[0]
-            == os.path.splitext(os.path.basename(spec))[0].split(".")[-1].split(":")[0]
-        ):
+        if not file.startswith(("<", _HERE, os.path.dirname(importlib.__file__))):
             place = f" (line {trace.tb_lineno} of {file})"
         trace = trace.tb_next
     return f"{type(error).__name__}: {text.rstrip('.')}{place}."

@@ -6,18 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-Several = list[str] | None
-Text = str | None
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
 app = typer.Typer(
     name="lightmeter",
     help="Measure how rankings share out exposure, together with how relevant they are.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings=_SETTINGS,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _option(*names: str, takes: str, text: str, default: bool = False) -> Any:
+    return typer.Option(*names, metavar=takes, help=text, show_default=default)
 
 
 def _version(asked: bool) -> None:
@@ -26,6 +26,166 @@ def _version(asked: bool) -> None:
 
         print(f"lightmeter {version('lightmeter')}")
         raise typer.Exit
+
+
+# What several commands take
+Plugin = Annotated[
+    list[str] | None,
+    _option("--plugin", takes="MODULE", text="A module or .py file with measures of your own; may be repeated."),
+]
+
+# Inputs
+Runs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help="Runs: TREC files or tables, plain or compressed; NAME=PATH names one. A folder or pattern is one run.",
+        show_default=False,
+    ),
+]
+Qrels = Annotated[str | None, _option("--qrels", takes="FILE", text="Judgments.")]
+Groups = Annotated[
+    list[str] | None,
+    _option("--groups", takes="[NAME=]FILE[:KIND]", text="Groups of the documents; may be repeated."),
+]
+Targets = Annotated[
+    list[str] | None, _option("--targets", takes="[NAME=]FILE", text="Target shares of the groups; may be repeated.")
+]
+Intents = Annotated[
+    str | None, _option("--intents", takes="FILE", text="Judgments by intent, 'query intent doc grade'.")
+]
+IntentProbabilities = Annotated[
+    str | None, _option("--intent-probabilities", takes="FILE", text="Probabilities of the intents.")
+]
+Sequence = Annotated[
+    str | None, _option("--sequence", takes="FILE", text="A sequence of queries: each weighs as often as it occurs.")
+]
+Queries = Annotated[str | None, _option("--queries", takes="FILE", text="A table by query, for --segment.")]
+Segment = Annotated[
+    str | None,
+    _option("--segment", takes="COLUMN", text="Means by this column of the runs' tables or of --queries, too."),
+]
+Columns = Annotated[
+    list[str] | None,
+    _option("--columns", takes="OURS=THEIRS,..", text="Names of the tables' columns, such as query=qid,doc=item."),
+]
+Ordinal = Annotated[
+    list[str] | None,
+    _option("--ordinal", takes="ATTR=LOW,..,HIGH", text="The order of an attribute's values; may be repeated."),
+]
+Bins = Annotated[
+    list[str] | None,
+    _option("--bins", takes="ATTR=0,1,11", text="Lower ends of the bins of a number column; may be repeated."),
+]
+Bias = Annotated[
+    list[str] | None, _option("--bias", takes="ATTR", text="A column of bias scores in [-1, 1]; may be repeated.")
+]
+
+# What to compute, and how
+Measures = Annotated[
+    list[str] | None,
+    _option(
+        "--measure",
+        "-m",
+        takes="MEASURE",
+        text="What to compute, such as nDCG@10; repeat it for several. 'lightmeter measures' lists them.",
+    ),
+]
+Policy = Annotated[
+    str | None,
+    _option(
+        "--policy",
+        takes="POLICY",
+        text="How rankings are taken: Static() or Samples(weight='sampling'); by default as the runs call for.",
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option("--depth", metavar="N", min=1, help="Look at the first N ranks only.", show_default=False),
+]
+Ties = Annotated[
+    str | None,
+    _option(
+        "--ties",
+        takes="docno|file|error",
+        text="Order of equal scores: document id descending (default), as in the file, or refused.",
+    ),
+]
+Unknown = Annotated[
+    str,
+    _option(
+        "--unknown",
+        takes="uniform|drop|distinct|error",
+        text="Documents whose group is not known: count for all alike, belong to none, each a group, or refused.",
+        default=True,
+    ),
+]
+Missing = Annotated[
+    str,
+    _option(
+        "--missing",
+        takes="zero|skip|error",
+        text="Judged queries that a run does not answer: 0 (the worst where lower is better), left out, or refused.",
+        default=True,
+    ),
+]
+FailIf = Annotated[
+    list[str] | None,
+    _option(
+        "--fail-if",
+        takes="CONDITION",
+        text="Exit with 3 where it holds for the mean of any run, or that mean is undefined, such as "
+        "\"ABR(by='gender') < 0.8\"; may be repeated.",
+    ),
+]
+Engine = Annotated[str, _option("--engine", takes="local", text="Where to compute.", default=True)]
+
+# Output
+PerQuery = Annotated[bool, typer.Option("--per-query", help="The value of every query too, before the means.")]
+Form = Annotated[
+    str | None,
+    _option(
+        "--format",
+        "-f",
+        takes="FORMAT",
+        text="table, csv, jsonl, parquet, latex or markdown; by default what the ending of -o says, else table.",
+    ),
+]
+Output = Annotated[
+    str | None,
+    _option("--output", "-o", takes="FILE", text="Write there, whole or not at all, instead of to standard output."),
+]
+Manifest = Annotated[
+    str | None,
+    _option(
+        "--manifest",
+        takes="FILE",
+        text="Write how the result was made (JSON): version, command, inputs with hashes, conventions.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No conventions, notes and progress bar on standard error.")]
+MeasuresForm = Annotated[
+    str, _option("--format", "-f", takes="table|markdown|jsonl", text="How to write it.", default=True)
+]
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]", help="A measure, user model, target, divergence or policy: all about it.", show_default=False
+    ),
+]
+
+EXAMPLES = """Examples:
+
+\b
+  lightmeter evaluate run.txt --qrels qrels.txt -m nDCG@10 -m AP
+  lightmeter evaluate a.run b.run --qrels qrels.txt --groups groups.csv \\
+      -m "GF(by='gender')@20" -f jsonl
+  lightmeter evaluate log.csv --columns query=qid,doc=item,score=p \\
+      -m "ABR(by='brand')" --fail-if "ABR(by='brand') < 0.8"
+
+Exit code: 0 done; 2 the input is wrong; 3 a --fail-if holds; 130 interrupted; 1 a defect. Texts in csv are written as
+they stand: a spreadsheet may take an id that begins with = for a formula.
+"""
 
 
 @app.callback(invoke_without_command=True)
@@ -39,195 +199,59 @@ def lightmeter(
         print(context.get_help())
 
 
-def _option(name: str, metavar: str, text: str) -> Any:
-    return typer.Option(*name.split("/"), metavar=metavar, help=text, show_default=False)
-
-
-@app.command(
-    epilog="""Examples:
-
-\b
-lightmeter evaluate run.txt --qrels qrels.txt -m nDCG@10 -m AP
-lightmeter evaluate a.run b.run --qrels qrels.txt --groups groups.csv -m "GF(by='gender')@20" -f jsonl
-lightmeter evaluate log.csv --columns query=qid,doc=item,score=p -m "ABR(by='brand')" --fail-if "ABR(by='brand') < 0.8"
-
-Exit code: 0 done; 2 the input is wrong; 3 a --fail-if holds, or its measure is undefined; 130 interrupted; 1 a defect.
-"""
-)
+@app.command(epilog=EXAMPLES, short_help="Compute measures for runs.")
 def evaluate(
-    run: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN...",
-            help="Runs: TREC files or tables, plain or compressed; NAME=PATH names one. A folder or pattern is one run.",
-            show_default=False,
-        ),
-    ],
-    measure: Annotated[
-        Several,
-        typer.Option(
-            "--measure",
-            "-m",
-            metavar="MEASURE",
-            help="What to compute, such as nDCG@10; repeat for several. 'lightmeter measures' lists them.",
-            show_default=False,
-        ),
-    ] = None,
-    qrels: Annotated[Text, _option("--qrels", "FILE", "Judgments.")] = None,
-    groups: Annotated[
-        Several, _option("--groups", "[NAME=]FILE[:KIND]", "Groups of the documents; may be repeated.")
-    ] = None,
-    targets: Annotated[
-        Several, _option("--targets", "[NAME=]FILE", "Target shares of the groups; may be repeated.")
-    ] = None,
-    intents: Annotated[Text, _option("--intents", "FILE", "Judgments by intent (query intent doc grade).")] = None,
-    intent_probabilities: Annotated[
-        Text, _option("--intent-probabilities", "FILE", "Probabilities of the intents.")
-    ] = None,
-    sequence: Annotated[
-        Text, _option("--sequence", "FILE", "A sequence of queries: each weighs as often as it occurs.")
-    ] = None,
-    queries: Annotated[Text, _option("--queries", "FILE", "A table by query, for --segment.")] = None,
-    segment: Annotated[
-        Text, _option("--segment", "COLUMN", "Means by this column of the run's table or of --queries, too.")
-    ] = None,
-    policy: Annotated[
-        Text,
-        _option(
-            "--policy",
-            "POLICY",
-            "How rankings are taken: Static() or Samples(weight='sampling'). Default: as the run calls for.",
-        ),
-    ] = None,
-    depth: Annotated[
-        int | None,
-        typer.Option("--depth", metavar="N", min=1, help="Look at the first N ranks only.", show_default=False),
-    ] = None,
-    ties: Annotated[
-        Text,
-        _option(
-            "--ties",
-            "docno|file|error",
-            "Order of equal scores: by document id descending (default), as in the file, or refused.",
-        ),
-    ] = None,
-    unknown: Annotated[
-        str,
-        typer.Option("--unknown", metavar="uniform|drop|distinct|error", help="Documents whose group is not known."),
-    ] = "uniform",
-    missing: Annotated[
-        str, typer.Option("--missing", metavar="zero|skip|error", help="Judged queries that a run does not answer.")
-    ] = "zero",
-    columns: Annotated[
-        Several, _option("--columns", "OURS=THEIRS,..", "Names of the columns of tables, such as query=qid,doc=item.")
-    ] = None,
-    ordinal: Annotated[
-        Several, _option("--ordinal", "ATTR=LOW,..,HIGH", "The order of an attribute's values; may be repeated.")
-    ] = None,
-    bins: Annotated[
-        Several, _option("--bins", "ATTR=0,1,11", "Lower ends of the bins of a number column; may be repeated.")
-    ] = None,
-    bias: Annotated[Several, _option("--bias", "ATTR", "A column of bias scores in [-1, 1]; may be repeated.")] = None,
-    plugin: Annotated[
-        Several, _option("--plugin", "MODULE", "A module or .py file with measures of your own; may be repeated.")
-    ] = None,
-    fail_if: Annotated[
-        Several,
-        _option(
-            "--fail-if",
-            "CONDITION",
-            "Exit with 3 if it holds for the mean of any run, or if that is undefined, such as \"ABR(by='gender') < 0.8\"; may be repeated.",
-        ),
-    ] = None,
-    engine: Annotated[str, typer.Option("--engine", metavar="local", help="Where to compute.")] = "local",
-    per_query: Annotated[
-        bool, typer.Option("--per-query", help="The value of every query too, before the means.")
-    ] = False,
-    form: Annotated[
-        Text,
-        _option(
-            "--format/-f",
-            "FORMAT",
-            "table (default), csv, jsonl, parquet, latex or markdown; by the ending of -o where not given.",
-        ),
-    ] = None,
-    output: Annotated[
-        Text, _option("--output/-o", "FILE", "Write there instead of to standard output; whole or not at all.")
-    ] = None,
-    manifest: Annotated[
-        Text,
-        _option(
-            "--manifest",
-            "FILE",
-            "Write how the result was made (JSON): version, command, inputs with hashes, conventions.",
-        ),
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No conventions, notes and progress on standard error.")
-    ] = False,
+    runs: Runs,
+    measures: Measures = None,
+    qrels: Qrels = None,
+    groups: Groups = None,
+    targets: Targets = None,
+    intents: Intents = None,
+    intent_probabilities: IntentProbabilities = None,
+    sequence: Sequence = None,
+    queries: Queries = None,
+    segment: Segment = None,
+    columns: Columns = None,
+    ordinal: Ordinal = None,
+    bins: Bins = None,
+    bias: Bias = None,
+    policy: Policy = None,
+    depth: Depth = None,
+    ties: Ties = None,
+    unknown: Unknown = "uniform",
+    missing: Missing = "zero",
+    plugins: Plugin = None,
+    fail_if: FailIf = None,
+    engine: Engine = "local",
+    per_query: PerQuery = False,
+    form: Form = None,
+    output: Output = None,
+    manifest: Manifest = None,
+    quiet: Quiet = False,
 ) -> Any:
-    """Compute measures for runs."""
+    """Compute measures for runs: a table of means, and with --per-query the value of every query.
+
+    The result goes to standard output; the conventions it was made under, and what was ignored, to standard error.
+    """
+    given = dict(locals())
     from lightmeter.cli.evaluate import Request
 
-    return Request(
-        runs=run,
-        measures=measure or [],
-        qrels=qrels,
-        groups=groups or [],
-        targets=targets or [],
-        intents=intents,
-        intent_probabilities=intent_probabilities,
-        sequence=sequence,
-        queries=queries,
-        segment=segment,
-        policy=policy,
-        depth=depth,
-        ties=ties,
-        unknown=unknown,
-        missing=missing,
-        columns=columns or [],
-        ordinal=ordinal or [],
-        bins=bins or [],
-        bias=bias or [],
-        plugins=plugin or [],
-        fail_if=fail_if or [],
-        engine=engine,
-        per_query=per_query,
-        form=form,
-        output=output,
-        manifest=manifest,
-        quiet=quiet,
-    ).run
+    return Request.of(**given).run
 
 
 @app.command()
-def measures(
-    name: Annotated[
-        Text,
-        typer.Argument(
-            metavar="[NAME]",
-            help="A measure, user model, target, divergence or policy: all about it.",
-            show_default=False,
-        ),
-    ] = None,
-    plugin: Annotated[
-        Several, _option("--plugin", "MODULE", "A module or .py file with measures of your own; may be repeated.")
-    ] = None,
-    form: Annotated[
-        str, typer.Option("--format", "-f", metavar="table|markdown|jsonl", help="How to write it.")
-    ] = "table",
-) -> Any:
-    """List the measures, or show one."""
+def measures(name: Name = None, plugins: Plugin = None, form: MeasuresForm = "table") -> Any:
+    """List the measures, or show all about one."""
     from functools import partial
 
     from lightmeter.cli.measures import show_measures
 
-    return partial(show_measures, name, plugin or [], form)
+    return partial(show_measures, name, plugins or [], form)
 
 
 @app.command()
 def demo() -> Any:
-    """Evaluate three synthetic runs that come with lightmeter, and say how to read the result."""
+    """Evaluate three synthetic runs, and say how to read it."""
     from lightmeter.cli.demo import run_demo
 
     return run_demo

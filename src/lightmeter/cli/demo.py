@@ -8,7 +8,8 @@ import shlex
 from contextlib import ExitStack
 from importlib.resources import as_file, files
 
-from lightmeter.cli.evaluate import Request, perform, write_out
+from lightmeter.cli.evaluate import Request, perform
+from lightmeter.cli.streams import write_out
 from lightmeter.errors import LightmeterError
 from lightmeter.result import Result
 
@@ -67,7 +68,7 @@ def run_demo() -> int:
 
 def _opening(folder: str) -> str:
     return (
-        "SYNTHETIC data: job advertisements and candidates, drawn by a program; nothing in them is about real people.\n\n"
+        "SYNTHETIC data: job advertisements and candidates drawn by a program; nothing here is about real people.\n\n"
         f"$ cd {shlex.quote(folder)}\n$ {command(REQUEST)}\n"
     )
 
@@ -100,21 +101,22 @@ def reading(result: Result) -> str:
     best = max(RUNS, key=lambda run: of(run, RELEVANCE))
     even = max(RUNS, key=lambda run: of(run, GENDER))
     women = {run: of(run, SHARE, "f") for run in RUNS}
-    away = abs(women[best] - _TARGET) > _NEAR
+    but = "but" if abs(women[best] - _TARGET) > _NEAR else "and"
     first = (
-        f"The run '{best}' is the most relevant (nDCG@10 {of(best, RELEVANCE):.2f}), {'but' if away else 'and'} women hold {women[best]:.0%} of its first ten "
-        f"places where the target asks for {_TARGET:.0%}."
+        f"The run '{best}' is the most relevant (nDCG@10 {of(best, RELEVANCE):.2f}), {but} women hold "
+        f"{women[best]:.0%} of its first ten places where the target asks for {_TARGET:.0%}."
     )
+    fairness = f"GF {of(even, GENDER):.2f}"
     if even == best:
-        return f"{first}\nNo other run is nearer to that target over all ranks (GF {of(best, GENDER):.2f}), so here relevance and fairness agree."
-    cost = 1.0 - of(even, RELEVANCE) / of(best, RELEVANCE)
-    loss = min(RUNS, key=lambda run: of(run, LOSS))
-    shares = (
-        f" and shares out exposure most nearly as an ideal policy would (EEL {of(even, LOSS):.2f} against {of(best, LOSS):.2f}, lower is better)"
-        if loss == even
-        else ""
-    )
+        return f"{first}\nNo other run is nearer to that target ({fairness}), so here relevance and fairness agree."
+    loss = ""
+    if even == min(RUNS, key=lambda run: of(run, LOSS)):
+        loss = (
+            " and shares out exposure most nearly as an ideal policy would "
+            f"(EEL {of(even, LOSS):.2f} against {of(best, LOSS):.2f}, lower is better)"
+        )
     return (
-        f"{first}\nThe run '{even}' comes nearest to the target (GF {of(even, GENDER):.2f} against {of(best, GENDER):.2f}, women {women[even]:.0%} of the first ten)"
-        f"{shares}, at the price of {cost:.1%} of nDCG@10."
+        f"{first}\nThe run '{even}' comes nearest to the target ({fairness} against {of(best, GENDER):.2f}, "
+        f"women {women[even]:.0%} of the first ten){loss}, "
+        f"at the price of {1.0 - of(even, RELEVANCE) / of(best, RELEVANCE):.1%} of nDCG@10."
     )

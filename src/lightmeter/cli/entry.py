@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from lightmeter.cli.messages import later, say, usage
+from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError
 
 DONE, DEFECT, WRONG_INPUT, CONDITION_HOLDS, INTERRUPTED = 0, 1, 2, 3, 130
@@ -38,11 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
         with warnings.catch_warnings():
-            warnings.showwarning = _warn
+            warnings.showwarning = _warn  # type: ignore[assignment]
             code = _run(given)
         sys.stdout.flush()
     except BrokenPipeError:
-        return _closed_pipe(DONE)
+        leave_pipes()
+        return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except LightmeterError as error:
@@ -73,9 +75,9 @@ def _parse(given: list[str]) -> Job | int | None:
 
     from lightmeter.cli.app import app
 
-    usage_error = typer.BadParameter.__bases__[0]
+    usage_error: type[Exception] = typer.BadParameter.__bases__[0]
     try:
-        return typer.main.get_command(app).main(given, prog_name="lightmeter", standalone_mode=False)  # type: ignore[no-any-return]
+        return typer.main.get_command(app).main(given, prog_name="lightmeter", standalone_mode=False)
     except usage_error as error:
         raise LightmeterError(later(given) or usage(error)) from None
     except typer.Abort:
@@ -96,7 +98,8 @@ def _defect(error: Exception) -> int:
         return DEFECT
     kind = type(error).__name__
     return _tell(
-        f"defect: {kind}: {error}. This is a defect of lightmeter or of a plugin, not of your input. Set LIGHTMETER_DEBUG=1 to see where it happened.",
+        f"defect: {kind}: {error}. This is a fault of lightmeter or of a plugin, not of your input. "
+        "Set LIGHTMETER_DEBUG=1 to see where it happened.",
         DEFECT,
     )
 
@@ -105,21 +108,9 @@ def _tell(text: str, code: int) -> int:
     try:
         say(text)
     except BrokenPipeError:
-        return _closed_pipe(code)
+        leave_pipes()
     return code
 
 
-def _closed_pipe(code: int) -> int:
-    """Leave nothing to be flushed into a closed pipe when the process ends."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
-    return code
-
-
-def _warn(message: Warning | str, category: type[Warning], *rest: object) -> None:
+def _warn(message: Warning | str, category: type[Warning], filename: str, lineno: int, *rest: object) -> None:
     say(f"warning: {message}")

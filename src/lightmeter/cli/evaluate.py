@@ -13,18 +13,21 @@ from typing import Any
 from lightmeter.cli.gates import read_gates
 from lightmeter.cli.measured import attributes_of
 from lightmeter.cli.messages import choose, later_policy, not_yet, say
-from lightmeter.cli.notes import result_notes, told
+from lightmeter.cli.notes import told
 from lightmeter.cli.options import numbers_by_name, pairs, texts_by_name
 from lightmeter.cli.progress import Progress
+from lightmeter.cli.streams import leave_pipes, write_out
+from lightmeter.cli.writing import FORMATS, NARROW, render, terminal_width
 from lightmeter.collection import Collection
 from lightmeter.errors import LightmeterError
 from lightmeter.evaluate import evaluate
+from lightmeter.io.groups import KINDS
+from lightmeter.io.sources import split_kind, split_name
 from lightmeter.load import load
 from lightmeter.output.files import check_not_input, check_writable, write_whole
 from lightmeter.plugins import load_plugin, parse_term
 from lightmeter.result import Result
 
-FORMATS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
 _ENDINGS = {
     ".csv": "csv",
     ".jsonl": "jsonl",
@@ -36,7 +39,6 @@ _ENDINGS = {
 _TIES = ("docno", "file", "error")
 _UNKNOWN = ("uniform", "drop", "distinct", "error")
 _MISSING = ("zero", "skip", "error")
-NARROW = 120
 
 
 @dataclass
@@ -44,7 +46,7 @@ class Request:
     """What the user asked ``evaluate`` for, as typed."""
 
     runs: list[str]
-    measures: list[str]
+    measures: list[str] = field(default_factory=list)
     qrels: str | None = None
     groups: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
@@ -70,6 +72,11 @@ class Request:
     output: str | None = None
     manifest: str | None = None
     quiet: bool = False
+
+    @classmethod
+    def of(cls, **given: Any) -> Request:
+        """From the command line, where None stands for what is not given."""
+        return cls(**{name: value for name, value in given.items() if value is not None})
 
     def run(self) -> int:
         """Do it; the exit code."""
@@ -103,10 +110,10 @@ def perform(request: Request) -> Outcome:
             collection,
             asked,
             policy=policy,
-            ties=request.ties,
-            unknown=request.unknown,
-            missing=request.missing,
-            depth=request.depth,  # type: ignore[arg-type]
+            ties=request.ties,  # type: ignore[arg-type]
+            unknown=request.unknown,  # type: ignore[arg-type]
+            missing=request.missing,  # type: ignore[arg-type]
+            depth=request.depth,
             progress=progress.step,
         )
     result = dataclasses.replace(whole, cells=[c for c in whole.cells if c.measure in measures]) if gates else whole
@@ -115,7 +122,10 @@ def perform(request: Request) -> Outcome:
             say(line)
     failures = [text for gate in gates for text in gate.failures(whole)]
     if measures:
-        _write(request, result, form)
+        try:
+            _write(request, result, form)
+        except BrokenPipeError:  # whoever read has read enough; conditions are told all the same
+            leave_pipes()
     if request.manifest is not None:
         _write_manifest(request, collection, whole, failures, started)
     for text in failures:
@@ -220,62 +230,22 @@ def _unused(request: Request, measures: list[Any]) -> list[str]:
 
 
 def _input_files(request: Request, collection: Collection) -> list[str]:
-    named = [
-        request.qrels,
-        request.intents,
-        request.intent_probabilities,
-        request.sequence,
-        request.queries,
-        *request.runs,
-        *request.groups,
-        *request.targets,
-    ]
+    """All files that were named or read."""
+    single = [request.qrels, request.intents, request.intent_probabilities, request.sequence, request.queries]
+    several = [*request.runs, *request.groups, *request.targets]
+    named = [split_kind(split_name(text)[1], KINDS)[0] for text in [*filter(None, single), *several]]
     plugins = [p for p in request.plugins if p.endswith(".py")]
-    return list(dict.fromkeys([*(f for s in collection.inputs for f in s.files), *(n for n in named if n), *plugins]))
+    return list(dict.fromkeys([*(f for s in collection.inputs for f in s.files), *named, *plugins]))
 
 
 def _write(request: Request, result: Result, form: str) -> None:
-    content = render(result, form, per_query=request.per_query, width=_width() if request.output is None else NARROW)
+    content = render(
+        result, form, per_query=request.per_query, width=terminal_width() if request.output is None else NARROW
+    )
     if request.output is not None:
         write_whole(request.output, content)
     else:
         write_out(content)
-
-
-def write_out(content: bytes) -> None:
-    """Write to standard output, bytes as they are."""
-    sys.stdout.flush()
-    binary = getattr(sys.stdout, "buffer", None)
-    if binary is None:
-        sys.stdout.write(content.decode())
-    else:
-        binary.write(content)
-        binary.flush()
-
-
-def render(result: Result, form: str, *, per_query: bool = False, width: int = NARROW) -> bytes:
-    """The table of a result in one of the formats."""
-    from lightmeter.output import records
-
-    frame = records.finite(result.frame(per_query=per_query))
-    if form in ("jsonl", "csv", "parquet"):
-        return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
-    from lightmeter.output.grid import Grid
-    from lightmeter.output.markup import latex, markdown
-    from lightmeter.output.text import text_table
-
-    grid, notes = Grid.of(frame), result_notes(result)
-    if form == "latex":
-        return latex(grid, notes).encode()
-    if form == "markdown":
-        return markdown(grid, notes).encode()
-    return (text_table(grid, width) + "\n" + "".join(f"{n}\n" for n in notes)).encode()
-
-
-def _width() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else NARROW
 
 
 def _write_manifest(

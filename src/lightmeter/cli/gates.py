@@ -17,8 +17,8 @@ from lightmeter.result import Result
 class Gate:
     """A condition that must hold for no run.
 
-    A mean that is undefined fails the gate too: a check that could not be made must not pass silently. Measures with a value for each group are tested
-    for each group, but not for the documents whose group is not known.
+    A mean that is undefined fails the gate too: a check that could not be made must not pass silently. Measures with a
+    value for each group are tested for each group, but not for the documents whose group is not known.
     """
 
     condition: Condition

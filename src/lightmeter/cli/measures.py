@@ -8,8 +8,8 @@ import sys
 import textwrap
 
 from lightmeter.catalogue import PLURALS, SINGULARS, Entry, catalogue, entries_named
-from lightmeter.cli.evaluate import write_out
 from lightmeter.cli.messages import choose, say
+from lightmeter.cli.streams import write_out
 from lightmeter.errors import TermError
 from lightmeter.output.markup import plain
 from lightmeter.plugins import load_announced, load_plugin

@@ -33,7 +33,8 @@ def check_not_input(path: str, option: str, inputs: Iterable[str]) -> None:
             )
         if os.path.isdir(name) and os.path.dirname(target) == os.path.realpath(name):
             raise LightmeterError(
-                f"{option} {path}: a file in the folder {name} would be read as a part of the run the next time. Choose another folder."
+                f"{option} {path}: a file in the folder {name} would be read as a part of the run the next time. "
+                "Choose another folder."
             )
 
 

@@ -1,7 +1,8 @@
 """Results for programs: JSON lines, CSV and Parquet, one row a value.
 
-Numbers are written in full precision, the shortest digits that read back as the same number. What does not apply or is not defined is null (empty in CSV);
-there are no infinities and no NaN. Texts are written as they stand: a spreadsheet may take a document id that begins with ``=`` for a formula.
+Numbers are written in full precision, the shortest digits that read back as the same number. What does not apply or is
+not defined is null (empty in CSV); there are no infinities and no NaN. Texts are written as they stand: a spreadsheet
+may take a document id that begins with ``=`` for a formula.
 """
 
 from __future__ import annotations

@@ -9,7 +9,10 @@ from lightmeter.output.grid import Entry, Grid, number
 
 
 def text_table(grid: Grid, width: int) -> str:
-    """The grid with runs as rows; where that is wider than ``width``, with measures as rows; else one line a value, if that is narrower."""
+    """The grid with runs as rows; where that is wider than ``width``, with measures as rows.
+
+    Where that is too wide as well: one line a value, if that is narrower.
+    """
     wide, tall = _wide(grid), _tall(grid)
     if _span(wide) <= width:
         lines = wide

@@ -1,0 +1,37 @@
+"""Writing results: the formats, and standard output."""
+
+from __future__ import annotations
+
+import sys
+
+from lightmeter.cli.notes import result_notes
+from lightmeter.result import Result
+
+FORMATS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
+NARROW = 120
+
+
+def render(result: Result, form: str, *, per_query: bool = False, width: int = NARROW) -> bytes:
+    """The table of a result in one of the formats."""
+    from lightmeter.output import records
+
+    frame = records.finite(result.frame(per_query=per_query))
+    if form in ("jsonl", "csv", "parquet"):
+        return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
+    from lightmeter.output.grid import Grid
+    from lightmeter.output.markup import latex, markdown
+    from lightmeter.output.text import text_table
+
+    grid, notes = Grid.of(frame), result_notes(result)
+    if form == "latex":
+        return latex(grid, notes).encode()
+    if form == "markdown":
+        return markdown(grid, notes).encode()
+    return (text_table(grid, width) + "\n" + "".join(f"{n}\n" for n in notes)).encode()
+
+
+def terminal_width() -> int:
+    """How wide a table may be before it changes its shape."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else NARROW

@@ -1,0 +1,296 @@
+"""``lightmeter evaluate``: what it prints is what Python gives, in the form that scripts rely on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import polars as pl
+import pytest
+
+import lightmeter as lm
+
+KEYS = ["run", "query", "segment", "measure", "attribute", "group", "value", "se", "n", "reason"]
+AB = ("evaluate", "a.run", "second=b.run", "--qrels", "qrels.txt")
+
+
+def test_means_as_json_lines(lightmeter):
+    done = lightmeter(*AB, "-m", "nDCG@10", "-m", "AP", "-f", "jsonl")
+    assert done.code == 0
+    rows = done.rows()
+    assert [list(row) for row in rows] == [KEYS] * 4
+    assert [(r["run"], r["measure"]) for r in rows] == [
+        ("a.run", "nDCG@10"), ("a.run", "AP"), ("second", "nDCG@10"), ("second", "AP"),
+    ]  # fmt: skip
+    result = lm.evaluate(lm.load(["a.run", "second=b.run"], "qrels.txt"), ["nDCG@10", "AP"])
+    assert [r["value"] for r in rows] == result.mean()["value"].to_list()
+    assert {r["query"] for r in rows} == {None}
+    assert {r["n"] for r in rows} == {2}
+
+
+def test_queries_come_before_the_means_run_by_run(lightmeter):
+    rows = lightmeter(*AB, "-m", "AP", "-m", "RR", "-f", "jsonl", "--per-query").rows()
+    assert [(r["run"], r["query"], r["measure"]) for r in rows] == [
+        (run, query, measure) for run in ("a.run", "second") for query in ("q1", "q2", None) for measure in ("AP", "RR")
+    ]
+    gone = [r for r in rows if r["run"] == "second" and r["query"] == "q2"]
+    assert [(r["value"], r["reason"], r["n"]) for r in gone] == [(0.0, "not_in_run", None)] * 2
+
+
+def test_undefined_is_null_with_a_reason(lightmeter):
+    done = lightmeter("evaluate", "a.run", "--qrels", "none.qrels", "-m", "EER", "-m", "AP", "-f", "jsonl")
+    assert done.code == 0
+    assert "NaN" not in done.out
+    assert [(r["value"], r["n"], r["reason"]) for r in done.rows()] == [(None, 0, "no_relevant"), (0.0, 2, None)]
+
+
+def test_csv_has_the_same_columns_and_empty_for_null(lightmeter):
+    done = lightmeter(*AB, "-m", "AP", "-f", "csv", "--per-query")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert list(rows[0]) == KEYS
+    as_json = lightmeter(*AB, "-m", "AP", "-f", "jsonl", "--per-query").rows()
+    assert [r["value"] for r in rows] == [repr(r["value"]) for r in as_json]
+    assert [r["query"] for r in rows] == ["q1", "q2", ""] * 2
+    assert {r["group"] for r in rows} == {""}
+
+
+def test_csv_leaves_texts_alone(lightmeter, folder):
+    (folder / "odd.run").write_text("=1+1 Q0 d1 1 1 x\n", "utf-8")
+    (folder / "odd.qrels").write_text("=1+1 0 d1 1\n", "utf-8")
+    done = lightmeter("evaluate", "odd.run", "--qrels", "odd.qrels", "-m", "AP", "-f", "csv", "--per-query")
+    assert done.out.splitlines()[1] == "odd.run,=1+1,,AP,,,1.0,,,"
+
+
+def test_parquet(lightmeter, folder):
+    assert lightmeter(*AB, "-m", "AP", "-o", "out.parquet").out == ""
+    frame = pl.read_parquet(folder / "out.parquet")
+    assert frame.columns == KEYS
+    assert frame["value"].to_list() == [r["value"] for r in lightmeter(*AB, "-m", "AP", "-f", "jsonl").rows()]
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("o.csv", "run,query"), ("o.jsonl", '{"run":'), ("o.tex", "% needs"), ("o.md", "| run |"), ("o.txt", "run ")],
+)
+def test_the_ending_of_the_output_says_the_format(lightmeter, folder, name, start):
+    assert lightmeter(*AB, "-m", "AP", "-o", name).code == 0
+    assert (folder / name).read_text("utf-8").startswith(start)
+
+
+def test_latex(lightmeter, folder):
+    (folder / "50%_of_$a&b#{x}~^\\.run").write_bytes((folder / "a.run").read_bytes())
+    arguments = ("--qrels", "qrels.txt", "-m", "RBP(p=0.5, rel=1)", "-f", "latex")
+    lines = lightmeter("evaluate", "50%_of_$a&b#{x}~^\\.run", "b.run", *arguments).out.splitlines()
+    table = lines[lines.index(r"\begin{tabular}{lr}") :]
+    assert table[1:5] == [
+        r"\toprule",
+        r"run & RBP(p=0.5, rel=1) \\",
+        r"\midrule",
+        r"50\%\_of\_\$a\&b\#\{x\}\textasciitilde{}\textasciicircum{}\textbackslash{}.run & $0.3125$ \\",
+    ]
+    assert table[-2:] == [r"\bottomrule", r"\end{tabular}"]
+
+
+def test_markdown(lightmeter, folder):
+    (folder / "a|b.run").write_bytes((folder / "a.run").read_bytes())
+    lines = lightmeter("evaluate", "a|b.run", "--qrels", "qrels.txt", "-m", "AP", "-f", "markdown").out.splitlines()
+    assert lines[:3] == ["| run | `AP` |", "| --- | ---: |", r"| a\|b.run | 0.5417 |"]
+
+
+def test_table_has_runs_as_rows_where_that_fits(lightmeter):
+    lines = lightmeter(*AB, "-m", "nDCG@10", "-m", "AP").out.splitlines()
+    assert lines[0].split() == ["run", "nDCG@10", "AP"]
+    assert [line.split()[0] for line in lines[2:4]] == ["a.run", "second"]
+    assert "answered: a.run 2/2, second 1/2" in lines
+    assert "n = 2 queries" in lines
+
+
+def test_table_has_measures_as_rows_where_that_fits_better(lightmeter):
+    measures = [f"GF(by='gender', user=RBP(p=0.{i}))" for i in range(1, 6)]
+    given = [text for m in measures for text in ("-m", m)]
+    lines = lightmeter(*AB, "--groups", "groups.csv", *given).out.splitlines()
+    assert lines[0].split() == ["measure", "a.run", "second"]
+    assert [line.rsplit(None, 2)[0] for line in lines[2:7]] == measures
+
+
+def test_table_is_plain_where_nobody_looks(process):
+    done = process(*AB, "-m", "AP", FORCE_COLOR="1", COLUMNS="20", TERM="xterm-256color")
+    assert done.code == 0
+    assert "\x1b" not in done.out + done.err
+    assert "conventions: " in done.err.splitlines()[0]
+
+
+def test_table_says_what_is_undefined_and_why(lightmeter):
+    out = lightmeter("evaluate", "a.run", "--qrels", "none.qrels", "-m", "EER", "-m", "AP").out
+    assert "EER(user=RBP(p=0.5)): undefined, no_relevant (no relevant document in the judgments): 2 queries" in out
+    assert "AP: counted all the same, no_relevant (no relevant document in the judgments): 2 queries" in out
+    assert "  n = 0 for EER(user=RBP(p=0.5))" in out
+
+
+def test_groups_are_expanded(lightmeter):
+    arguments = ("evaluate", "a.run", "--groups", "groups.csv", "-m", "Share(by='gender')@2")
+    rows = lightmeter(*arguments, "-f", "jsonl").rows()
+    assert [(r["attribute"], r["group"], r["value"]) for r in rows] == [
+        ("gender", "f", 0.75), ("gender", "m", 0.25), ("gender", "unknown", 0.0),
+    ]  # fmt: skip
+    title = lightmeter(*arguments, "-f", "markdown").out.splitlines()[0]
+    assert title == "| run | `Share(by='gender')@2 f` | `Share(by='gender')@2 m` | `Share(by='gender')@2 unknown` |"
+
+
+def test_other_columns_of_the_groups_are_not_read(lightmeter):
+    """The age would need bins: it does not disturb, also not within a measure made of others."""
+    done = lightmeter(*AB, "--groups", "groups.csv", "-m", "GFR(of=[AP, GF(by='gender')])", "-f", "jsonl")
+    assert done.code == 0
+    refused = lightmeter(*AB, "--groups", "groups.csv", "-m", "GF(by='age')")
+    assert refused.code == 2
+    assert "--bins" in refused.err
+    binned = lightmeter(*AB, "--groups", "groups.csv", "-m", "GF(by='age', div=NMD)", "--bins", "age=0,30,60")
+    assert binned.code == 0
+
+
+def test_ordinal(lightmeter):
+    measure = ("--groups", "groups.csv", "-m", "GF(by='level', div=NMD)")
+    assert lightmeter(*AB, *measure).code == 2
+    assert lightmeter(*AB, *measure, "--ordinal", "level=low,mid,high").code == 0
+
+
+def test_segments(lightmeter):
+    rows = lightmeter(
+        "evaluate",
+        "a.run",
+        "--qrels",
+        "qrels.txt",
+        "-m",
+        "AP",
+        "--queries",
+        "queries.csv",
+        "--segment",
+        "kind",
+        "-f",
+        "jsonl",
+    ).rows()
+    assert [(r["segment"], r["n"]) for r in rows] == [(None, 2), ("long", 1), ("short", 1)]
+
+
+def test_one_log_file_is_enough(lightmeter):
+    done = lightmeter(
+        "evaluate", "log.csv", "--columns", "query=qid,doc=item", "--columns", "score=p", "-m", "ABR(by='brand')",
+        "--segment", "kind", "-f", "jsonl",
+    )  # fmt: skip
+    assert done.code == 0
+    assert [r["segment"] for r in done.rows()] == [None, "long", "short"]
+
+
+def test_a_sequence_weights_queries(lightmeter):
+    plain = lightmeter("evaluate", "a.run", "--qrels", "qrels.txt", "-m", "AP", "-f", "jsonl", "--per-query").rows()
+    weighed = lightmeter(
+        "evaluate", "a.run", "--qrels", "qrels.txt", "-m", "AP", "-f", "jsonl", "--sequence", "sequence.csv"
+    ).rows()
+    assert weighed[0]["value"] == pytest.approx((2 * plain[0]["value"] + plain[1]["value"]) / 3)
+
+
+def test_samples_have_a_standard_error(lightmeter):
+    arguments = ("evaluate", "sampled.run", "--qrels", "qrels.txt", "-m", "AP")
+    done = lightmeter(*arguments, "-f", "jsonl")
+    assert done.rows()[0]["se"] > 0
+    assert "column 2 read as sample ids" in done.err
+    assert "±" in lightmeter(*arguments).out
+    exact = lightmeter(*arguments, "--policy", "Samples(weight='probability')", "-f", "jsonl").rows()[0]
+    assert exact["value"] == pytest.approx(done.rows()[0]["value"])
+
+
+def test_ties_and_depth(lightmeter):
+    def value(*arguments):
+        return lightmeter("evaluate", "tied.run", "--qrels", "qrels.txt", "-m", "RR", "-f", "jsonl", *arguments)
+
+    assert value().rows()[0]["value"] == 1.0  # d2 before d1
+    assert value("--ties", "file").rows()[0]["value"] == 0.75
+    assert value("--ties", "file", "--depth", "1").rows()[0]["value"] == 0.5
+    assert value("--ties", "error").code == 2
+    assert "2 documents tied" in value().err
+
+
+def test_missing_queries(lightmeter):
+    def mean(*arguments):
+        return lightmeter("evaluate", "b.run", "--qrels", "qrels.txt", "-m", "AP", "-f", "jsonl", *arguments)
+
+    assert mean().rows()[0]["n"] == 2
+    skipped = mean("--missing", "skip").rows()[0]
+    assert (skipped["n"], skipped["reason"]) == (1, "not_in_run")
+    assert skipped["value"] == pytest.approx(2 * mean().rows()[0]["value"])
+    assert mean("--missing", "error").code == 2
+
+
+def test_standard_error_says_how(lightmeter):
+    done = lightmeter(*AB, "-m", "ERR", "--groups", "groups.csv", "-m", "GF(by='size')@2")
+    first = done.err.splitlines()[0]
+    for part in (
+        "ties=docno (",
+        "0 documents tied",
+        "missing=zero (",
+        "max_grade=2 (",
+        "unknown=uniform (",
+        "target size=",
+    ):
+        assert part in first
+    assert lightmeter(*AB, "-m", "ERR", "--quiet").err == ""
+
+
+def test_what_is_not_used_is_told(lightmeter):
+    done = lightmeter(
+        *AB, "-m", "AP", "--groups", "groups.csv", "--queries", "queries.csv", "--ordinal", "level=low,mid,high"
+    )
+    assert done.code == 0
+    assert "--groups is not read" in done.err
+    assert "--queries is not read" in done.err
+    assert "declared, but no measure looks at it: level" in done.err
+
+
+def test_what_is_ignored_is_counted(lightmeter, folder):
+    (folder / "more.run").write_text((folder / "a.run").read_text("utf-8") + "q9 Q0 d1 1 1 a\n", "utf-8")
+    err = lightmeter("evaluate", "more.run", "--qrels", "qrels.txt", "-m", "AP").err
+    assert "ignored: more.run: queries without judgments: 1" in err
+
+
+def test_ids_do_not_reach_the_terminal_as_commands(lightmeter, folder):
+    (folder / "odd.run").write_bytes(b"q\x1b[31m Q0 d1 1 1 x\n")
+    (folder / "odd.qrels").write_bytes(b"q\x1b[31m 0 d1 1\n")
+    done = lightmeter("evaluate", "odd.run", "--qrels", "odd.qrels", "-m", "AP", "--per-query")
+    assert done.code == 0
+    assert "\x1b" not in done.out
+    assert r"q\x1b[31m" in done.out
+
+
+def test_manifest(lightmeter, folder):
+    import hashlib
+
+    assert lightmeter(*AB, "-m", "AP", "--manifest", "made.json", "-f", "jsonl").code == 0
+    made = json.loads((folder / "made.json").read_text("utf-8"))
+    assert (
+        made["command"]
+        == "lightmeter evaluate a.run second=b.run --qrels qrels.txt -m AP --manifest made.json -f jsonl"
+    )
+    assert made["measures"] == ["AP"]
+    assert {f["path"] for f in made["files"]} == {"a.run", "b.run", "qrels.txt"}
+    digests = {f["path"]: (f["bytes"], f["sha256"]) for f in made["files"]}
+    content = (folder / "a.run").read_bytes()
+    assert digests["a.run"] == (len(content), hashlib.sha256(content).hexdigest())
+    assert made["conventions"]["ties"].startswith("docno")
+    assert made["seconds"] >= 0
+
+
+def test_the_same_measure_twice_is_printed_once(lightmeter):
+    assert (
+        len(lightmeter("evaluate", "a.run", "--qrels", "qrels.txt", "-m", "AP", "-m", "AP", "-f", "jsonl").rows()) == 1
+    )
+
+
+def test_help_and_version(lightmeter):
+    help_text = lightmeter("evaluate", "--help")
+    assert help_text.code == 0
+    assert "--fail-if CONDITION" in help_text.out
+    for later in ("--report", "--rng", "--samples", "spark", "expected"):
+        assert later not in help_text.out
+    assert lightmeter("--version").out.startswith("lightmeter 0.")
+    assert "evaluate" in lightmeter().out

@@ -1,0 +1,337 @@
+"""Exit codes and what is said: a wrong input is one readable message, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+OK = ("evaluate", "a.run", "--qrels", "qrels.txt")
+
+#: A command line, and what its message must say.
+WRONG = [
+    ((), None),
+    (("evaluat",), "Did you mean 'evaluate'"),
+    (("evaluate",), "RUN"),
+    (("evaluate", "a.run"), "no measure is asked for"),
+    ((*OK, "--mesure", "AP"), "--mesure"),
+    ((*OK, "-m"), "-m"),
+    ((*OK, "-m", "nDGC@10"), "Did you mean 'nDCG'"),
+    ((*OK, "-m", "nDCG@"), "cannot be read"),
+    ((*OK, "-m", "nDCG@0"), "at least 1"),
+    ((*OK, "-m", "nDCG@ten"), "ten"),
+    ((*OK, "-m", "RBP(0.8)"), "named"),
+    ((*OK, "-m", "RBP(q=0.8)"), "no parameter 'q'"),
+    ((*OK, "-m", "RBP(p=2)"), "below 1"),
+    ((*OK, "-m", "GF(by='gender'"), "brackets"),
+    ((*OK, "-m", "__import__('os').system('x')"), "not a term"),
+    ((*OK, "-m", ""), "cannot be read"),
+    ((*OK, "-m", "P"), "cutoff"),
+    ((*OK, "-m", "GF"), "needs by"),
+    ((*OK, "-m", "AP", "RR"), "Repeat -m"),
+    ((*OK, "-m", "GF(by='gender')"), "--groups FILE"),
+    ((*OK, "-m", "GF(by='gendre')", "--groups", "groups.csv"), "no attribute 'gendre'"),
+    ((*OK, "-m", "GF(by='level', div=NMD)", "--groups", "groups.csv"), "--ordinal level="),
+    (("evaluate", "a.run", "-m", "AP"), "--qrels FILE"),
+    (("evaluate", "gone.run", "--qrels", "qrels.txt", "-m", "AP"), "gone.run"),
+    (("evaluate", "a.run", "--qrels", "gone.txt", "-m", "AP"), "gone.txt"),
+    ((*OK, "-m", "GF(by='gender')", "--groups", "gone.csv"), "gone.csv"),
+    ((*OK, "-m", "AP", "--intents", "gone.txt"), "gone.txt"),
+    ((*OK, "-m", "AP", "--sequence", "gone.txt"), "gone.txt"),
+    ((*OK, "-m", "AP", "--queries", "gone.csv", "--segment", "kind"), "gone.csv"),
+    ((*OK, "-m", "AP", "--segment", "kind"), "no column 'kind'"),
+    ((*OK, "-m", "AP", "--queries", "queries.csv", "--segment", "knd"), "knd"),
+    ((*OK, "-m", "AP", "--depth", "0"), "--depth"),
+    ((*OK, "-m", "AP", "--depth", "many"), "--depth"),
+    ((*OK, "-m", "AP", "--ties", "fiel"), "Did you mean 'file'"),
+    ((*OK, "-m", "AP", "--ties", "expected"), "not yet available"),
+    ((*OK, "-m", "AP", "--unknown", "ignore"), "uniform, drop, distinct, error"),
+    ((*OK, "-m", "AP", "--missing", "drop"), "zero, skip, error"),
+    ((*OK, "-m", "AP", "--engine", "spark"), "not yet available"),
+    ((*OK, "-m", "AP", "--report", "r.html"), "not yet available"),
+    ((*OK, "-m", "AP", "--rng", "1"), "not yet available"),
+    ((*OK, "-m", "AP", "--policy", "PlackettLuce(alpha=1)"), "not yet available"),
+    ((*OK, "-m", "AP", "--policy", "Statik()"), "Did you mean 'Static'"),
+    (("sweep", "a.run"), "not yet available"),
+    ((*OK, "-m", "AP", "-f", "xlsx"), "table, csv, jsonl, parquet, latex, markdown"),
+    ((*OK, "-m", "AP", "-f", "parquet"), "-o FILE.parquet"),
+    ((*OK, "-m", "AP", "-o", "gone/out.csv"), "no folder"),
+    ((*OK, "-m", "AP", "-o", "."), "folder"),
+    ((*OK, "-m", "AP", "-o", "a.run"), "is an input"),
+    ((*OK, "-m", "AP", "-o", "./qrels.txt"), "is an input"),
+    ((*OK, "-m", "AP", "--manifest", "qrels.txt"), "is an input"),
+    ((*OK, "-m", "AP", "--manifest", "x.csv", "-o", "x.csv"), "different names"),
+    ((*OK, "-m", "AP", "--columns", "query"), "--columns"),
+    ((*OK, "-m", "AP", "--columns", "query=a,query=b"), "twice"),
+    ((*OK, "-m", "AP", "--ordinal", "level"), "level=low,mid,high"),
+    ((*OK, "-m", "AP", "--ordinal", "level=low,low"), "twice"),
+    ((*OK, "-m", "AP", "--bins", "age=0,old"), "numbers"),
+    ((*OK, "-m", "AP", "--fail-if", "AP"), "condition"),
+    ((*OK, "-m", "AP", "--fail-if", "AP < low"), "low"),
+    ((*OK, "-m", "AP", "--fail-if", "A < 1"), "--fail-if"),
+    ((*OK, "-m", "AP", "--plugin", "no_such_module"), "no_such_module"),
+    ((*OK, "-m", "AP", "--plugin", "gone.py"), "gone.py"),
+    (("evaluate", "a.run", "x/../a.run", "--qrels", "qrels.txt", "-m", "AP"), "x/../a.run"),
+    (("evaluate", "n=a.run", "n=b.run", "--qrels", "qrels.txt", "-m", "AP"), "NAME=PATH"),
+    (("evaluate", "groups.csv", "--qrels", "qrels.txt", "-m", "AP"), "groups.csv"),
+    (("evaluate", "qrels.txt", "--qrels", "qrels.txt", "-m", "AP"), "qrels.txt"),
+    (("measures", "ndgc"), "Did you mean 'nDCG'"),
+    (("measures", "-f", "csv"), "table, markdown, jsonl"),
+    (("demo", "more"), "more"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), WRONG, ids=[" ".join(a) for a, _ in WRONG])
+def test_a_wrong_command_line_is_told(lightmeter, arguments, says):
+    if says is None:
+        assert lightmeter(*arguments).code == 0
+        return
+    done = lightmeter(*arguments)
+    assert done.code == 2, done.err
+    assert done.out == ""
+    assert done.err.startswith("lightmeter: error: ")
+    assert done.err.count("\n") == 1
+    assert "Traceback" not in done.err
+    assert says in done.err
+
+
+#: Content of a file that is wrong, and how it is given.
+BROKEN = {
+    "empty run": ("broken.run", b""),
+    "binary run": ("broken.run", bytes(range(256)) * 4),
+    "half a gzip": ("broken.run.gz", bytes.fromhex("1f8b0800000000000003")),
+    "four columns": ("broken.run", b"q1 Q0 d1 1\n"),
+    "no number": ("broken.run", b"q1 Q0 d1 1 high a\n"),
+    "not a number": ("broken.run", b"q1 Q0 d1 1 nan a\n"),
+    "twice": ("broken.run", b"q1 Q0 d1 1 2 a\nq1 Q0 d1 2 1 a\n"),
+    "not utf-8": ("broken.run", b"q1 Q0 d\xff 1 2 a\n"),
+    "other queries": ("broken.run", b"x1 Q0 d1 1 2 a\n"),
+    "no columns": ("broken.csv", b"this,that\n1,2\n"),
+    "not parquet": ("broken.parquet", b"PAR1 not really"),
+    "not json": ("broken.jsonl", b"{'query': 1}\n"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_run_is_told_with_its_name(lightmeter, folder, case):
+    name, content = BROKEN[case]
+    (folder / name).write_bytes(content)
+    done = lightmeter("evaluate", name, "--qrels", "qrels.txt", "-m", "AP")
+    assert (done.code, done.out) == (2, ""), done.err
+    assert done.err.startswith("lightmeter: error: ")
+    assert done.err.count("\n") == 1
+    assert name in done.err
+
+
+@pytest.mark.parametrize("content", ["", "q1 0 d1\n", "q1 0 d1 x\n", "q1 0 d1 1\nq1 0 d1 2\n", "x 0 y 1\n"])
+def test_broken_judgments_are_told(lightmeter, folder, content):
+    (folder / "broken.qrels").write_text(content, "utf-8")
+    done = lightmeter("evaluate", "a.run", "--qrels", "broken.qrels", "-m", "AP")
+    assert done.code == 2, done.err
+    assert done.err.startswith("lightmeter: error: ")
+    assert "broken.qrels" in done.err
+
+
+def test_an_unreadable_file_is_told(process, folder):
+    """As a process, in case the file system's errors differ."""
+    (folder / "loop.run").symlink_to("loop.run")
+    done = process("evaluate", "loop.run", "--qrels", "qrels.txt", "-m", "AP")
+    assert done.code == 2
+    assert done.err.startswith("lightmeter: error: ")
+    assert "Traceback" not in done.err
+
+
+# Conditions
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [("AP < 0.6", 3), ("AP < 0.5", 0), ("AP >= 0.5", 3), ("nDCG@10 > 1", 0), ("AP == 2", 0), ("AP != 2", 3)],
+)
+def test_fail_if(lightmeter, condition, code):
+    done = lightmeter(*OK, "-m", "AP", "--fail-if", condition, "-f", "jsonl")
+    assert done.code == code
+    assert [r["measure"] for r in done.rows()] == ["AP"]
+    message = [line for line in done.err.splitlines() if "fail-if" in line]
+    assert len(message) == 1
+    assert ("holds for run a.run: " in message[0]) == (code == 3)
+    if condition == "AP < 0.6":
+        assert message[0].endswith(repr(done.rows()[0]["value"]))
+
+
+def test_a_condition_is_tested_for_every_run_and_group(lightmeter):
+    done = lightmeter(
+        *OK,
+        "b.run",
+        "--groups",
+        "groups.csv",
+        "--fail-if",
+        "Share(by='size')@2 < 0.4",
+        "--fail-if",
+        "AP < 0.1",
+        "--quiet",
+    )
+    assert done.code == 3
+    assert done.out == ""
+    assert [line.partition(" holds for ")[2].partition(":")[0] for line in done.err.splitlines()] == [
+        "run a.run, group small", "run b.run, group small",
+    ]  # fmt: skip
+    assert "unknown" not in done.err
+
+
+def test_a_condition_on_an_undefined_mean_fails(lightmeter):
+    done = lightmeter("evaluate", "a.run", "--qrels", "none.qrels", "-m", "AP", "--fail-if", "EER < 0")
+    assert done.code == 3
+    assert "cannot be checked for run a.run: the mean is undefined (no_relevant)" in done.err
+
+
+def test_the_manifest_tells_of_conditions(lightmeter, folder):
+    import json
+
+    lightmeter(*OK, "-m", "AP", "--fail-if", "AP < 1", "--manifest", "m.json")
+    told = json.loads((folder / "m.json").read_text("utf-8"))["fail_if"]
+    assert told["conditions"] == ["AP < 1"]
+    assert len(told["failed"]) == 1
+
+
+# Writing
+
+
+def test_nothing_half_written(lightmeter, folder, monkeypatch):
+    (folder / "out.csv").write_text("before", "utf-8")
+    before = sorted(os.listdir(folder))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lightmeter.output.files.os.replace", full)
+    done = lightmeter(*OK, "-m", "AP", "-o", "out.csv")
+    assert done.code == 2
+    assert "No space left" in done.err
+    assert (folder / "out.csv").read_text("utf-8") == "before"
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_an_output_is_replaced_whole_and_keeps_its_permissions(lightmeter, folder):
+    (folder / "out.csv").write_text("before", "utf-8")
+    (folder / "out.csv").chmod(0o640)
+    (folder / "link.csv").symlink_to("out.csv")
+    assert lightmeter(*OK, "-m", "AP", "-o", "link.csv").code == 0
+    assert (folder / "link.csv").is_symlink()
+    assert (folder / "out.csv").read_text("utf-8").startswith("run,")
+    assert (folder / "out.csv").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_device_is_not_replaced_by_a_file(lightmeter):
+    assert lightmeter(*OK, "-m", "AP", "-o", os.devnull).code == 0
+    assert not os.path.isfile(os.devnull)
+
+
+def test_an_input_under_another_name_is_not_written(lightmeter, folder):
+    os.link(folder / "a.run", folder / "hard.csv")
+    (folder / "parts").mkdir()
+    os.rename(folder / "b.run", folder / "parts" / "b.run")
+    before = (folder / "a.run").read_bytes()
+    assert lightmeter(*OK, "-m", "AP", "-o", "hard.csv").code == 2
+    assert lightmeter("evaluate", "parts", "--qrels", "qrels.txt", "-m", "AP", "-o", "parts/out.csv").code == 2
+    assert lightmeter(*OK, "-m", "AP", "--groups", "gender=groups.csv", "-o", "groups.csv").code == 2
+    assert (folder / "a.run").read_bytes() == before
+
+
+# Processes
+
+
+def test_a_closed_pipe_ends_quietly(folder):
+    many = "".join(f"q{i} Q0 d1 1 1 a\n" for i in range(20_000))
+    (folder / "many.run").write_text(many, "utf-8")
+    (folder / "many.qrels").write_text("".join(f"q{i} 0 d1 1\n" for i in range(20_000)), "utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "lightmeter",
+        "evaluate",
+        "many.run",
+        "--qrels",
+        "many.qrels",
+        "-m",
+        "AP",
+        "-m",
+        "RR",
+    ]
+    for extra, code in (
+        (["--per-query", "-f", "jsonl"], 0),
+        (["--per-query", "-f", "jsonl", "--fail-if", "AP > 0"], 3),
+    ):
+        with subprocess.Popen([*command, *extra, "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            child.stdout.readline()
+            child.stdout.close()
+            err = child.stderr.read().decode()
+            assert child.wait(60) == code
+        assert "Traceback" not in err
+        assert ("fail-if" in err) == (code == 3)
+
+
+def test_a_closed_pipe_on_standard_error_ends_quietly(folder):
+    command = f"{sys.executable} -m lightmeter evaluate a.run --qrels qrels.txt -m AP 2>&1 >out.txt | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+def test_interrupted_quietly(folder):
+    code = (
+        "import sys, lightmeter.cli.evaluate as e, time\n"
+        "def wait(request):\n    print('ready', flush=True)\n    time.sleep(60)\n"
+        "e.perform = wait\n"
+        "from lightmeter.cli import main\n"
+        "sys.exit(main(['evaluate', 'a.run', '-m', 'AP']))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"ready\n"
+        time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(30) == 130
+        assert child.stderr.read() == b""
+
+
+def test_a_defect_is_short_unless_asked(lightmeter, monkeypatch):
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("lightmeter.cli.evaluate.load", broken)
+    done = lightmeter(*OK, "-m", "AP")
+    assert done.code == 1
+    assert "ZeroDivisionError" in done.err
+    assert "LIGHTMETER_DEBUG=1" in done.err
+    assert "Traceback" not in done.err
+    monkeypatch.setenv("LIGHTMETER_DEBUG", "1")
+    assert "Traceback" in lightmeter(*OK, "-m", "AP").err
+
+
+def test_warnings_are_one_line(lightmeter, monkeypatch):
+    import warnings
+
+    from lightmeter.load import load
+
+    def warn(*args: object, **kwargs: object) -> object:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = _keep
+            warnings.warn("odd", UserWarning, stacklevel=2)
+        return load(*args, **kwargs)
+
+    _keep = None
+
+    def outer(*args: object, **kwargs: object) -> object:
+        nonlocal _keep
+        _keep = warnings.showwarning
+        return warn(*args, **kwargs)
+
+    monkeypatch.setattr("lightmeter.cli.evaluate.load", outer)
+    done = lightmeter(*OK, "-m", "AP")
+    assert "lightmeter: warning: odd" in done.err.splitlines()
+    assert done.code == 0
