@@ -16,7 +16,7 @@ from .dictionaries import dict_table
 from .sources import add_counts, is_path, merge_sources, parts, split_name
 from .tables import RunTable, Source
 from .tabular import DECIMAL, Columns, Shape, Table, find, join, need, read_table, read_table_file, rest, tell_format
-from .trec import exact_fields, fast_run
+from .trec import TrecRows, exact_fields, fast_run
 
 RUN_FILE = "TREC lines 'query Q0 doc rank score tag', or a table with query, doc, score or rank"
 RUN_SHAPE = Shape(
@@ -133,31 +133,11 @@ def _trec_run(name: str, path: str, files: tuple[str, ...], ignored: dict[str, i
     )
 
 
-class TrecRows:
-    """The columns of TREC run lines, coded; what the fast and the exact reader both give."""
-
-    def __init__(
-        self,
-        queries: list[str],
-        query: NDArray[np.int32],
-        seconds: list[str],
-        second: NDArray[np.int32],
-        doc: pl.Series,
-        score: NDArray[np.float64],
-        source: Source,
-        ignored: dict[str, int],
-    ) -> None:
-        self.queries, self.query, self.seconds, self.second = queries, query, seconds, second
-        self.doc, self.score, self.source, self.ignored = doc, score, source, ignored
-
-
 def trec_file(path: str, *, exact: bool = False) -> TrecRows:
     """Read one TREC run file, by the fast path where the file is clean (``exact``: never)."""
     fast = None if exact else fast_run(path)
     if fast is not None:
-        return TrecRows(
-            fast.queries, fast.query, fast.seconds, fast.second, fast.doc, fast.score, fast.source, fast.ignored
-        )
+        return fast
     rows = exact_fields(path, 5, 6, RUN_FILE, passed=(3, 5))
     queries, query = codes(rows.frame["f0"])
     seconds, second = codes(rows.frame["f1"])
