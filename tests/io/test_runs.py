@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 
 from lightmeter.errors import InputError
-from lightmeter.io.frames import read_columns
 from lightmeter.io.runs import read_run, read_runs
 from lightmeter.io.sources import split_name
 from lightmeter.io.tables import RunTable
@@ -224,13 +223,3 @@ def test_quoted_cells_with_line_feeds_across_a_block(tmp_path: Path) -> None:
     assert run.extra is not None
     assert run.extra["note"][7] == 'a note\nof "two" lines, and a bit to fill the block up 7'
     assert run.source.place(rows - 1)["line"] == 2 * rows
-
-
-def test_named_columns_of_any_table(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("qid,doc,exposure,other\n01,a,0.5,x\n")
-    frame = read_columns(path, {"query": "text", "doc": "text", "exposure": "number"}, columns={"query": "qid"})
-    assert frame.rows() == [("01", "a", 0.5)]
-    assert frame.columns == ["query", "doc", "exposure"]
-    with pytest.raises(InputError, match=r"t.csv:2, column 'other': the other 'x' is not a finite number"):
-        read_columns(path, {"other": "number"})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -69,38 +68,6 @@ def _convert(source: Any, name: str) -> pl.DataFrame:
                 "values of mixed types", where=name, column=str(column), accepted="one type for each column"
             ) from None
     raise InputError("the frame cannot be converted", where=name, accepted="columns of text and numbers")
-
-
-def read_columns(
-    source: Any, wanted: Mapping[str, Literal["text", "number"]], *, columns: Mapping[str, str] | None = None
-) -> pl.DataFrame:
-    """Read named columns of any table: a path (CSV, TSV, JSON lines, Parquet) or a frame.
-
-    Parameters
-    ----------
-    source
-        A path or a pandas, polars or Arrow frame.
-    wanted
-        Our names of the columns, each ``"text"`` (ids and labels, all present) or ``"number"`` (finite, all present).
-    columns
-        Our names to the table's.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns wanted, String or Float64, in their order.
-    """
-    from .checks import identifiers, numbers
-    from .tabular import need, read_table, table_shape
-
-    table = read_table(source, table_shape(*wanted), columns=columns)
-    accepted = f"a table with the columns {', '.join(wanted)}"
-    made = {}
-    for name, kind in wanted.items():
-        column = table.frame[need(table, name, columns, accepted)]
-        check = identifiers if kind == "text" else numbers
-        made[name] = check(column, name, table.source).rename(name)
-    return pl.DataFrame(made)
 
 
 def frame_source(name: str | None, what: str) -> Source:
