@@ -300,7 +300,12 @@ class GFR(Measure):
     )
 
     def check(self) -> None:
+        from lightmeter.measures.attention import ByGroup
+
         super().check()
+        for m in self.of:
+            if isinstance(m, ByGroup):
+                raise TermError(f"GFR: {m} has a value for each group. Accepted: measures of one value a query.")
         if self.weights is None:
             return
         if len(self.weights) != len(self.of):
@@ -323,6 +328,12 @@ class GFR(Measure):
     @property
     def needs(self) -> frozenset[str]:
         return frozenset().union(*(m.needs for m in self.of))
+
+    @property
+    def invariant_to(self) -> frozenset[str]:
+        shared = frozenset.intersection(*(frozenset(m.invariant_to) for m in self.of))
+        own = any(m.cutoff not in (None, self.cutoff) for m in self.of)  # such a component looks deeper, or less deep
+        return shared - {"below_cutoff"} if own else shared
 
     def shares(self) -> tuple[float, ...]:
         """The weights, equal ones written out."""
