@@ -47,7 +47,7 @@ class Judgments:
     @cached_property
     def judged(self) -> NDArray[np.int64]:
         """Number of judged documents a query."""
-        return np.diff(self.offsets)
+        return freeze(np.diff(self.offsets))
 
     def relevant(self, rel: float) -> NDArray[np.int64]:
         """Number of documents a query with a grade of at least ``rel``."""

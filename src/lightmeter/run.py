@@ -97,12 +97,12 @@ class Run:
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """Number of documents of each ranking."""
-        return np.diff(self.offsets)
+        return freeze(np.diff(self.offsets))
 
     @cached_property
     def ranking_of_row(self) -> NDArray[np.int32]:
         """The ranking of each row."""
-        return np.repeat(np.arange(len(self.query), dtype=np.int32), self.lengths)
+        return freeze(np.repeat(np.arange(len(self.query), dtype=np.int32), self.lengths))
 
     @property
     def query_of_row(self) -> NDArray[np.int32]:
