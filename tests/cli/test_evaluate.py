@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -294,3 +296,17 @@ def test_help_and_version(lightmeter):
         assert later not in help_text.out
     assert lightmeter("--version").out.startswith("lightmeter 0.")
     assert "evaluate" in lightmeter().out
+
+
+def test_only_what_is_needed_is_imported(folder):
+    """Each of these takes longer than evaluating a small run."""
+    code = (
+        "import sys\nfrom lightmeter.cli import main\n"
+        "code = main(['evaluate', 'a.run', '--qrels', 'qrels.txt', '-m', 'nDCG@10', '--quiet'])\n"
+        "print(code, *sorted({name.partition('.')[0] for name in sys.modules} | set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, *loaded = done.stderr.split()
+    assert first == "0"
+    heavy = {"rich.progress", "pydantic", "pandas", "narwhals", "scipy.stats", "scipy.optimize", "statsmodels"}
+    assert heavy.isdisjoint(loaded)

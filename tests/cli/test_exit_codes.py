@@ -276,10 +276,16 @@ def test_a_closed_pipe_ends_quietly(folder):
 
 
 def test_a_closed_pipe_on_standard_error_ends_quietly(folder):
-    command = f"{sys.executable} -m lightmeter evaluate a.run --qrels qrels.txt -m AP 2>&1 >out.txt | true; exit ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m lightmeter {' '.join(OK)} -m AP 2>&1 >out.txt | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert done.returncode == 0
     assert done.stderr == b""
+
+
+def test_help_into_a_closed_pipe_ends_quietly(folder):
+    command = f"{sys.executable} -m lightmeter evaluate --help | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_interrupted_quietly(folder):

@@ -1,6 +1,6 @@
 """Values that NTCIREVAL computes for its group-fairness example, through the command line.
 
-The example's files are not ours to copy, so the test reads them beside the repository and is skipped where they are not.
+The example's files are not ours to copy: the test reads them beside the repository, or is skipped.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from lightmeter.cli.command import PlainCommand
+
 app = typer.Typer(
     name="lightmeter",
     help="Measure how rankings share out exposure, together with how relevant they are.",
@@ -99,10 +101,7 @@ Policy = Annotated[
         text="How rankings are taken: Static() or Samples(weight='sampling'); by default as the runs call for.",
     ),
 ]
-Depth = Annotated[
-    int | None,
-    typer.Option("--depth", metavar="N", min=1, help="Look at the first N ranks only.", show_default=False),
-]
+Depth = Annotated[str | None, _option("--depth", takes="N", text="Look at the first N ranks only.")]
 Ties = Annotated[
     str | None,
     _option(
@@ -199,7 +198,7 @@ def lightmeter(
         print(context.get_help())
 
 
-@app.command(epilog=EXAMPLES, short_help="Compute measures for runs.")
+@app.command(cls=PlainCommand, epilog=EXAMPLES, short_help="Compute measures for runs.")
 def evaluate(
     runs: Runs,
     measures: Measures = None,
@@ -239,7 +238,7 @@ def evaluate(
     return Request.of(**given).run
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def measures(name: Name = None, plugins: Plugin = None, form: MeasuresForm = "table") -> Any:
     """List the measures, or show all about one."""
     from functools import partial
@@ -249,7 +248,7 @@ def measures(name: Name = None, plugins: Plugin = None, form: MeasuresForm = "ta
     return partial(show_measures, name, plugins or [], form)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def demo() -> Any:
     """Evaluate three synthetic runs, and say how to read it."""
     from lightmeter.cli.demo import run_demo

@@ -11,8 +11,9 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from lightmeter.cli.messages import later, say, usage
+from lightmeter.cli.messages import later, no_command, say, usage
 from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError
 
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    code = DONE
     try:
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
@@ -44,7 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         leave_pipes()
-        return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except LightmeterError as error:
@@ -75,15 +76,23 @@ def _parse(given: list[str]) -> Job | int | None:
 
     from lightmeter.cli.app import app
 
+    asked = given
     usage_error: type[Exception] = typer.BadParameter.__bases__[0]
     try:
-        return typer.main.get_command(app).main(given, prog_name="lightmeter", standalone_mode=False)
+        group: Any = typer.main.get_command(app)
+        name, command = "lightmeter", group
+        if given and not given[0].startswith("-"):
+            if given[0] not in group.commands:
+                raise LightmeterError(later(given) or no_command(given[0], group.commands))
+            name, command, given = f"lightmeter {given[0]}", group.commands[given[0]], given[1:]
+        return command.main(given, prog_name=name, standalone_mode=False)
     except usage_error as error:
-        raise LightmeterError(later(given) or usage(error)) from None
+        raise LightmeterError(later(asked) or usage(error)) from None
     except typer.Abort:
         raise KeyboardInterrupt from None
-    except SystemExit as error:  # a pipe that closed under --help
-        return int(error.code or 0) if isinstance(error.code, int) else DEFECT
+    except SystemExit:  # the pipe closed that --help is written to
+        leave_pipes()
+        return DONE
 
 
 def _wrong(text: str, error: Exception) -> int:

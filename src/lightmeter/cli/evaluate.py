@@ -14,7 +14,7 @@ from lightmeter.cli.gates import read_gates
 from lightmeter.cli.measured import attributes_of
 from lightmeter.cli.messages import choose, later_policy, not_yet, say
 from lightmeter.cli.notes import told
-from lightmeter.cli.options import numbers_by_name, pairs, texts_by_name
+from lightmeter.cli.options import numbers_by_name, pairs, texts_by_name, whole_number
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
 from lightmeter.cli.writing import FORMATS, NARROW, render, terminal_width
@@ -56,7 +56,7 @@ class Request:
     queries: str | None = None
     segment: str | None = None
     policy: str | None = None
-    depth: int | None = None
+    depth: str | None = None
     ties: str | None = None
     unknown: str = "uniform"
     missing: str = "zero"
@@ -76,7 +76,7 @@ class Request:
     @classmethod
     def of(cls, **given: Any) -> Request:
         """From the command line, where None stands for what is not given."""
-        return cls(**{name: value for name, value in given.items() if value is not None})
+        return cls(**{name: value for name, value in given.items() if value not in (None, (), [])})
 
     def run(self) -> int:
         """Do it; the exit code."""
@@ -113,7 +113,7 @@ def perform(request: Request) -> Outcome:
             ties=request.ties,  # type: ignore[arg-type]
             unknown=request.unknown,  # type: ignore[arg-type]
             missing=request.missing,  # type: ignore[arg-type]
-            depth=request.depth,
+            depth=None if request.depth is None else whole_number("--depth", request.depth),
             progress=progress.step,
         )
     result = dataclasses.replace(whole, cells=[c for c in whole.cells if c.measure in measures]) if gates else whole
@@ -149,6 +149,8 @@ def _check(request: Request) -> str:
         raise LightmeterError(
             "no measure is asked for. Name at least one, such as -m nDCG@10; 'lightmeter measures' lists them."
         )
+    if request.depth is not None:
+        whole_number("--depth", request.depth)
     if request.output == "-":
         request.output = None
     form = _form(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from lightmeter.errors import LightmeterError, suggest
@@ -44,12 +45,18 @@ def later_policy(text: str) -> LightmeterError | None:
     return None
 
 
+def no_command(name: str, commands: Iterable[str]) -> str:
+    """The message for a command that there is not."""
+    return f"there is no command {name!r}.{suggest(name, commands)} Accepted: {', '.join(commands)}."
+
+
 def usage(error: Any) -> str:
     """What typer has to say, in our form."""
     text = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "lightmeter"
-    return f"{text[:1].lower()}{text[1:]}. Type '{command} --help' for what it takes."
+    stop = "" if text.endswith("?") else "."
+    return f"{text[:1].lower()}{text[1:]}{stop} Type '{command} --help' for what it takes."
 
 
 def choose(option: str, value: str, options: tuple[str, ...]) -> str:

@@ -66,6 +66,13 @@ def numbers_by_name(option: str, given: Iterable[str]) -> dict[str, list[float]]
     return out
 
 
+def whole_number(option: str, text: str) -> int:
+    """A whole number of at least 1."""
+    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise LightmeterError(f"{option} is {text!r}. Accepted: a whole number of at least 1.")
+    return int(text)
+
+
 def _split(text: str) -> list[str]:
     """Parts between commas; a part with a comma of its own stands in double quotes."""
     return next(csv.reader([text], skipinitialspace=True), [])
