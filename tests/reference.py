@@ -326,8 +326,10 @@ def square_and_error(draws: list[tuple[float, Shares]]) -> tuple[float, float]:
 def expected(world: World, m: Any, run: str, query: str) -> tuple[float, float | None]:
     """EED, EER and EEL with the standard error; individual or by group."""
     goal = target_exposure(world, m.target, m.user, query, m.cutoff)
-    if goal is None:
+    of_nothing = not any(world.gain(query, d) > 0 for d in candidates(world, query))
+    if (goal is None and type(m).__name__ != "EED") or (m.by is not None and m.docs == "relevant" and of_nothing):
         return NAN, None
+    goal = goal or {}
     draws = [(w, exposure(world, m.user, query, docs, m.cutoff)) for w, docs in world.draws(run, query)]
     if m.by is not None:
         if m.docs == "relevant":

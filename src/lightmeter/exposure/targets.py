@@ -201,7 +201,9 @@ def _given(context: Context, judgments: Judgments, target: Given, reason: NDArra
 
 def group_targets(context: Context, attribute: Attribute, targets: TargetExposure, only_relevant: bool) -> Triple:
     """Target exposure of groups in long form: (query, value, exposure), one entry a (document, value) pair."""
-    judgments = _judgments(context)
+    judgments = context.collection.judgments
+    if judgments is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
     rows = np.flatnonzero((targets.judged > 0) & ((judgments.gain > 0) | (not only_relevant)))
     query = judgments.query[rows].astype(np.int64)
     parts = [_memberships(context, attribute, query, judgments.doc.gather(rows), targets.judged[rows])]

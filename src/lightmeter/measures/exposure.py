@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lightmeter.errors import TermError
 from lightmeter.exposure.estimates import Mixture, mixture
 from lightmeter.exposure.flat import Flat, flat_exposure
-from lightmeter.exposure.targets import group_targets, spread_unknown, target_exposure
+from lightmeter.exposure.targets import TargetExposure, group_targets, spread_unknown, target_exposure
 from lightmeter.measures.base import Measure
 from lightmeter.measures.relevance import RBP
 from lightmeter.params import Choice, Maybe, TermOf, Text, param
@@ -50,7 +50,7 @@ class Sums:
 class ExposureMeasure(Measure, abstract=True):
     """Base of the expected-exposure measures; they are computed on whole policies, not on single rankings."""
 
-    needs = frozenset({"judgments"})
+    needs: ClassVar[Any] = frozenset({"judgments"})
     better: ClassVar[Literal["higher", "lower", "none"]] = "lower"
     bounds: ClassVar[Any] = (0.0, math.inf)
     invariant_to = frozenset({"query_order", "scores", "below_cutoff"})
@@ -90,7 +90,7 @@ class _Expected(ExposureMeasure, abstract=True):
 
     def _sums(self, context: Context, ranked: Ranked) -> Sums:
         flat = flat_exposure(context, ranked, self.user, self.cutoff)
-        goal = target_exposure(context, self.target, self.user, self.cutoff)
+        goal = self._goal(context)
         queries = len(context.collection.queries)
         mix = mixture(context, ranked)
         query = ranked.run.query[flat.ranking].astype(np.int64)
@@ -101,9 +101,9 @@ class _Expected(ExposureMeasure, abstract=True):
                 flat.ranking, flat.item, flat.items, flat.view, target, goal.square, queries, plain
             )
         else:
-            context.collection.attribute(self.by)
             ranking, item, exposure, size = self._by_group(context, ranked, flat)
-            q, value, xi = group_targets(context, context.collection.attribute(self.by), goal, self.docs == "relevant")
+            attribute = context.collection.attribute(self.by)
+            q, value, xi = group_targets(context, attribute, goal, self.docs == "relevant")
             size = max(size, int(value.max(initial=0)) + 1)
             keys, at = np.unique(np.concatenate([item[0] * size + item[1], q * size + value]), return_inverse=True)
             mine, theirs = at[: len(exposure)], at[len(exposure) :]
@@ -114,10 +114,21 @@ class _Expected(ExposureMeasure, abstract=True):
             exposure = sum_by(back, exposure, len(pair))
             ranking, mine = np.divmod(pair, np.int64(max(len(keys), 1)))
             eed, eer, eel = mix.squares(ranking, mine, len(keys), exposure, total[mine], square, queries, plain)
-        for values in (eed, eer, eel):
-            for reason in sorted({r for r in goal.reason if r is not None}):
+        for reason in sorted({r for r in goal.reason if r is not None}):
+            for values in (eer, eel):
                 values.because(np.equal(goal.reason, reason), reason)
+        if self.by is not None and self.docs == "relevant" and context.collection.judgments is not None:
+            none = context.collection.judgments.relevant(np.nextafter(0, 1)) == 0
+            for values in (eed, eer, eel):
+                values.because(none, "no_relevant")
         return Sums(eed, eer, eel)
+
+    def _goal(self, context: Context) -> TargetExposure:
+        """The target; without judgments, which only disparity can do without, an empty one."""
+        if context.collection.judgments is not None:
+            return target_exposure(context, self.target, self.user, self.cutoff)
+        queries = len(context.collection.queries)
+        return TargetExposure(np.zeros(0), np.zeros(queries), np.zeros(queries), np.full(queries, None, dtype=object))
 
     def _by_group(self, context: Context, ranked: Ranked, flat: Flat) -> tuple[Any, Any, Array, int]:
         """(ranking, (query, value), exposure) of every membership of every seen document."""
@@ -167,10 +178,10 @@ class EED(_Expected):
     """Expected exposure disparity: ``sum_d E[view_d]^2``; with ``by``, ``sum_a xi_a^2`` over groups.
 
     At least 0, lower is better: attention is spread. From sampled rankings it is estimated without bias (``T / D``
-    with a delete-one standard error), or by
-    ``estimator='plugin'`` as the paper does, which is too high. Undefined (``no_relevant``) where the query has no
-    relevant document, as EER and EEL are.
-    Source: Diaz et al. 2020; agrees with the authors' evaluator.
+    with a delete-one standard error), or by ``estimator='plugin'`` as the paper does, which is too high. It has no
+    target, so it is defined for every ranking and needs no judgments, unless the user stops at relevant documents or
+    groups are given the exposure of relevant ones (then ``no_relevant`` without any). Source: Diaz et al. 2020; agrees
+    with the authors' evaluator.
 
     Examples
     --------
@@ -183,6 +194,13 @@ class EED(_Expected):
     @property
     def bounds(self) -> tuple[float, float]:
         return 0.0, self._most()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        relevant = self.by is not None and self.docs == "relevant"
+        return frozenset({"judgments"} if relevant or self.user.by_document else ()) | (
+            {"groups"} if self.by is not None else set()
+        )
 
     def of_run(self, context: Context, ranked: Ranked) -> Values:
         return self.sums(context, ranked).eed
