@@ -27,7 +27,8 @@ FILES = {
     "targets.csv": "attribute,value,share\ngender,f,0.5\ngender,m,0.5\n",
     "queries.csv": "query,kind\nq1,long\nq2,short\n",
     "sequence.csv": "0.0,q1\n0.1,q1\n0.2,q2\n",
-    "log.csv": "qid,item,p,brand,kind\nq1,d1,3,x,long\nq1,d2,2,y,long\nq1,d3,1,y,long\nq2,d4,1,x,short\nq2,d1,0.5,y,short\n",
+    "log.csv": "qid,item,p,brand,kind\n"
+    "q1,d1,3,x,long\nq1,d2,2,y,long\nq1,d3,1,y,long\nq2,d4,1,x,short\nq2,d1,0.5,y,short\n",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -101,12 +102,11 @@ def _reasons(result: Result) -> list[str]:
     for cell in result.cells:
         if cell.values.reason is None:
             continue
-        undefined = np.isnan(cell.values.value)
-        for reason, lost in zip(cell.values.reason, undefined, strict=True):
-            if reason is not None:
-                key = (str(cell.measure), str(reason), bool(lost))
-                counts = found.setdefault(key, Counter())
-                counts[cell.run] += 1
+        reasons: Any = cell.values.reason
+        some = ~np.equal(reasons, None)
+        measure, lost = str(cell.measure), np.isnan(cell.values.value[some]).tolist()
+        for (reason, undefined), n in Counter(zip(reasons[some].tolist(), lost, strict=True)).items():
+            found.setdefault((measure, str(reason), undefined), Counter())[cell.run] += n
     grouped = {str(c.measure) for c in result.cells if c.group is not None}
     lines = []
     for (measure, reason, lost), counts in found.items():
