@@ -1,7 +1,7 @@
 """Expected exposure of the two policies that need no scores, in closed form for every user.
 
-*Uniform*: all rankings of a query's documents are equally likely, which is one tied block. *Oracle*: rankings by falling
-grade, documents of one grade in any order: one tied block a grade.
+*Uniform*: all rankings of a query's documents are equally likely, which is one tied block. *Oracle*: rankings by
+falling grade, documents of one grade in any order: one tied block a grade.
 """
 
 from __future__ import annotations

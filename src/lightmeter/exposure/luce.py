@@ -126,7 +126,7 @@ class Windows:
     batches: list[Index]  # pieces that are worked on together: about CELLS cells
 
 
-def windows(data: Lists, segments: Index, end: Array, step: Array) -> Windows:
+def windows(data: Lists, segments: Index, end: Array, step: Array, cells: int = CELLS) -> Windows:
     """Cut the nodes from ``start`` to ``end`` of some segments into pieces, and batch pieces of like size.
 
     Parameters
@@ -137,11 +137,13 @@ def windows(data: Lists, segments: Index, end: Array, step: Array) -> Windows:
         Segments to integrate.
     end, step
         Last node and distance of nodes, by such segment.
+    cells
+        Size of a batch: documents times nodes.
     """
     size, first = data.size[segments], data.first[segments]
     start = starts(data)[segments]
     total = np.maximum(np.ceil((end - start) / step), 0).astype(np.int64) + 1
-    pieces = -(-total // np.clip(CELLS // size, 16, 160))
+    pieces = -(-total // np.clip(cells // size, 16, 160))
     length = -(-total // pieces)
     owner = np.repeat(np.arange(len(segments)), pieces)
     number = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -158,7 +160,7 @@ def windows(data: Lists, segments: Index, end: Array, step: Array) -> Windows:
     some = np.flatnonzero((high > low) & (nodes > 0))
     width, nodes = (high - low)[some], nodes[some]
     order = np.lexsort((nodes, np.round(np.log(np.maximum(width, 1)) * 8)))
-    group = np.cumsum((width * nodes)[order]) // CELLS
+    group = np.cumsum((width * nodes)[order]) // cells
     batches = np.split(order, np.flatnonzero(np.diff(group)) + 1) if len(some) else []
     return Windows(segments[owner][some], low[some], width, base[some], nodes, batches)
 

@@ -4,7 +4,8 @@ A block of m documents below b others, A = the view at its top:
 
 * users who know the rank only: the mean of view over ranks b+1 .. b+m;
 * users whose continuation C belongs to the document: ``A int_0^1 prod_{j != d} (1 - (1 - C_j) u) du`` over the block,
-  by Gauss-Legendre with ceil(m/2) nodes, which is exact, or for long blocks by the trapezoid rule in ln t, u = 1 - e^(-t);
+  by Gauss-Legendre with ceil(m/2) nodes, which is exact, or for long blocks by the trapezoid rule in ln t with
+  u = 1 - e^(-t);
 * the same with a cutoff K inside the block: ``(A/m) sum_{k < K - b} E_k(C without d)``, where E_k is the mean of the
   products over all subsets of k: d is as likely at each place of the block, and those before it are any k others.
 
@@ -91,7 +92,7 @@ def tied_positions(blocks: ArrayLike, view: ArrayLike) -> Array:
 def tied_documents(blocks: ArrayLike, continuation: ArrayLike, cutoff: int | None = None) -> Array:
     """Expected exposure for users whose continuation belongs to the document.
 
-    ``A int_0^1 prod_{j != d} (1 - (1 - C_j) u) du``; where a cutoff cuts through a block, means of products over subsets.
+    ``A int_0^1 prod_{j != d} (1 - (1 - C_j) u) du``; where a cutoff cuts a block, means of products over subsets.
 
     Parameters
     ----------
