@@ -168,8 +168,9 @@ def _scale(context: Context, judgments: Judgments, user: User, cutoff: int | Non
             )
         go_on, zero = user.continuation(judgments.gain), user.continuation(np.zeros(1))[0]
         with np.errstate(divide="ignore"):
-            log = sum_by(judgments.query, np.log(go_on), queries) + other * np.log(zero)
-        supply = -np.expm1(np.where(np.isnan(log), 0.0, log))
+            log = sum_by(judgments.query, np.log(go_on), queries)
+            log += np.multiply(other, np.log(zero), out=np.zeros(queries), where=other > 0)
+        supply = -np.expm1(log)
         total_merit = sum_by(judgments.query, merit * (1 - go_on), queries) + rest * other * (1 - zero)
     return np.divide(supply, total_merit, out=np.zeros(queries), where=total_merit > 0)
 
