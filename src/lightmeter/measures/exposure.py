@@ -163,6 +163,7 @@ def endless_views(user: User, cutoff: int | None) -> float:
 
 
 def _endless(user: User, cutoff: int | None, power: int) -> float:
+    user = user.with_max_grade(0.0)  # no document of the list has a grade
     if cutoff is not None:
         return float((user.view(np.zeros(cutoff)) ** power).sum())
     weights = getattr(user, "weights", None) or ([1.0] * getattr(user, "k", 0))
@@ -193,7 +194,7 @@ class EED(_Expected):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        return 0.0, self._most()
+        return 0.0, self._most() if self.by is None else math.inf
 
     @property
     def needs(self) -> frozenset[str]:
@@ -204,6 +205,15 @@ class EED(_Expected):
 
     def of_run(self, context: Context, ranked: Ranked) -> Values:
         return self.sums(context, ranked).eed
+
+    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+        """The most that groups can be given, where it is finite: a document of several values counts in each."""
+        values = super().unanswered(context, query)
+        if self.by is not None and math.isfinite(self._most()):
+            attribute = context.collection.attribute(self.by)
+            times = len(attribute.values) if attribute.kind == "multi" else 1
+            values.value = np.full(len(query), self._most() * times)
+        return values
 
 
 class EER(_Expected):
