@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests import reference
-from tests.properties.worlds import call, expected, fair, relevances, worlds
+from tests.properties.worlds import CUTOFF, call, expected, fair, relevances, share, users, worlds
 from tests.reference import World
 
 import lightmeter as lm
@@ -45,31 +45,33 @@ def agree(world: World, measures: list[Any]) -> None:
 
 
 @given(st.data())
+@share(0.6)
 def test_relevance(data: Any) -> None:
     agree(data.draw(worlds()), data.draw(st.lists(relevances(), min_size=1, max_size=6)))
 
 
 @given(st.data())
-@settings(max_examples=100)
+@share(1.2)
 def test_expected_exposure(data: Any) -> None:
     agree(data.draw(worlds()), data.draw(st.lists(expected(), min_size=1, max_size=4)))
 
 
 @given(st.data())
-@settings(max_examples=120)
+@share(1.5)
 def test_group_fairness(data: Any) -> None:
     world = data.draw(worlds())
     agree(world, data.draw(st.lists(fair(world), min_size=1, max_size=4)))
 
 
 @given(worlds(), st.sampled_from(["entropy", "range"]), st.data())
+@share(0.4)
 def test_spread(world: World, part: Any, data: Any) -> None:
-    from tests.properties.worlds import CUTOFF, users
 
     agree(world, [lm.EESpread(user=data.draw(users()), part=part, cutoff=data.draw(CUTOFF))])
 
 
 @given(st.data())
+@share(0.5)
 def test_combinations(data: Any) -> None:
     world = data.draw(worlds(sampled=False))
     parts = data.draw(st.lists(relevances() | fair(world) | expected(), min_size=1, max_size=3))
@@ -77,6 +79,8 @@ def test_combinations(data: Any) -> None:
     shares = shares if sum(shares) else [1] * len(parts)
     weights = None if data.draw(st.booleans()) else [s / sum(shares) for s in shares]
     # Equal and Proportional have no form for documents' users with a cutoff
-    whole = any(not isinstance(getattr(p, "target", None), lm.Ideal) for p in parts if isinstance(p, lm.EED | lm.EER | lm.EEL))
+    whole = any(
+        not isinstance(getattr(p, "target", None), lm.Ideal) for p in parts if isinstance(p, lm.EED | lm.EER | lm.EEL)
+    )
     cutoff = None if whole else data.draw(st.none() | st.integers(1, 5))
     agree(world, [lm.GFR(of=parts, weights=weights, cutoff=cutoff)])

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+from hypothesis import settings
 from hypothesis import strategies as st
 from tests.reference import Members, Ranking, World, group_target
 
 import lightmeter as lm
 
 LABELS = ("low", "mid", "top", "x+y", "z")
+
+
+def share(part: float) -> settings:
+    """A share of the profile's examples, for tests whose examples are dear."""
+    return settings(max_examples=max(int(settings().max_examples * part), 1))
 
 
 @st.composite
