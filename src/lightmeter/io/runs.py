@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from .checks import identifiers, numbers
 from .dictionaries import dict_table
+from .fast import fast_run
 from .sources import add_counts, is_path, merge_sources, parts, split_name
 from .tables import RunTable, Source
 from .tabular import DECIMAL, Columns, Shape, Table, find, join, need, read_table, read_table_file, rest, tell_format
-from .trec import TrecRows, exact_fields, fast_run
+from .trec import TrecRows, exact_fields
 
 RUN_FILE = "TREC lines 'query Q0 doc rank score tag', or a table with query, doc, score or rank"
 RUN_SHAPE = Shape(
