@@ -179,7 +179,9 @@ def relevance(world: World, m: Any, query: str, docs: list[str]) -> float:
 
         if name == "DCG":
             return dcg(gains)
-        best = dcg(sorted((max(g, 0.0) for g in judged.values()), reverse=True))
+        instead = m.gains or {}
+        gains = [instead.get(g, g) if d in judged else 0.0 for d, g in zip(docs, gains, strict=True)]
+        best = dcg(sorted((instead.get(max(g, 0.0), max(g, 0.0)) for g in judged.values()), reverse=True))
         return dcg(gains) / best if best > 0 else 0.0
     if name == "RBP":
         amounts = hit if m.rel is not None else [g / (top or 1.0) for g in gains]

@@ -282,6 +282,8 @@ def relevances(draw: Any, kind: Any = None) -> Any:
         options["judged_only"] = draw(st.booleans())
     if kind in (lm.DCG, lm.nDCG):
         options["dcg"] = draw(st.sampled_from(["log2", "exp-log2"]))
+    if kind is lm.nDCG:
+        options["gains"] = draw(st.sampled_from([None, None, {1: 1, 2: 3}, {3: 7}]))
     if kind is lm.DCG:
         options |= {"clip": draw(st.booleans()), "base": draw(st.sampled_from([2.0, 10.0]))}
     if kind in (lm.RBP, lm.iRBU, lm.gERR):
