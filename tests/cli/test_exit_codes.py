@@ -29,7 +29,13 @@ WRONG = [
     ((*OK, "-m", "RBP(p=2)"), "below 1"),
     ((*OK, "-m", "GF(by='gender'"), "brackets"),
     ((*OK, "-m", "__import__('os').system('x')"), "not a term"),
-    ((*OK, "-m", ""), "cannot be read"),
+    ((*OK, "-m", ""), "empty"),
+    (("evaluate", "", "-m", "AP"), "a run is an empty text"),
+    ((*OK, "-m", "AP", "-o", ""), "empty"),
+    ((*OK, "-m", "AP", "--groups", ""), "--groups is an empty text"),
+    ((*OK, "-m", "AP", "--plugin", ""), "empty"),
+    ((*OK, "-m", "AP", "--qrels", "none.qrels"), "--qrels is given twice"),
+    ((*OK, "-m", "AP", "-f", "csv", "--format", "jsonl"), "--format is given twice"),
     ((*OK, "-m", "P"), "cutoff"),
     ((*OK, "-m", "GF"), "needs by"),
     ((*OK, "-m", "AP", "RR"), "Repeat -m"),
@@ -280,6 +286,18 @@ def test_a_closed_pipe_on_standard_error_ends_quietly(folder):
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert done.returncode == 0
     assert done.stderr == b""
+
+
+def test_standard_streams_that_are_closed_or_full(folder):
+    command = f"{sys.executable} -m lightmeter {' '.join(OK)} -m AP"
+    for redirection, code in ((">&-", 2), ("2>&-", 0), (">/dev/full", 2), ("2>/dev/full", 0)):
+        done = subprocess.run(["bash", "-c", f"{command} {redirection}"], capture_output=True, check=False)
+        assert done.returncode == code, (redirection, done)
+        assert b"Traceback" not in done.stderr
+        if code == 0:
+            assert done.stdout.startswith(b"run ")
+        else:
+            assert b"lightmeter: error: " in done.stderr
 
 
 def test_help_into_a_closed_pipe_ends_quietly(folder):

@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _warn  # type: ignore[assignment]
             code = _run(given)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         leave_pipes()
     except KeyboardInterrupt:
@@ -114,10 +115,8 @@ def _defect(error: Exception) -> int:
 
 
 def _tell(text: str, code: int) -> int:
-    try:
-        say(text)
-    except BrokenPipeError:
-        leave_pipes()
+    say(text)
+    leave_pipes()
     return code
 
 

@@ -36,6 +36,7 @@ _ENDINGS = {
     ".tex": "latex",
     ".md": "markdown",
 }
+_WRITTEN = {"runs": "a run", "measures": "--measure", "plugins": "--plugin", "form": "--format"}
 _TIES = ("docno", "file", "error")
 _UNKNOWN = ("uniform", "drop", "distinct", "error")
 _MISSING = ("zero", "skip", "error")
@@ -137,6 +138,11 @@ def perform(request: Request) -> Outcome:
 
 def _check(request: Request) -> str:
     """Refuse what cannot be, before anything is read; the format of the output."""
+    for name, value in vars(request).items():
+        if value == "" or (isinstance(value, list) and "" in value):
+            raise LightmeterError(
+                f"{_WRITTEN.get(name, '--' + name.replace('_', '-'))} is an empty text. Give it a value, or leave it out."
+            )
     if request.engine != "local":
         raise not_yet(f"--engine {request.engine}", "Accepted: local.")
     if request.ties == "expected":

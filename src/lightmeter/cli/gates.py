@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lightmeter.errors import LightmeterError
-from lightmeter.measures.attention import UNKNOWN_ROW, ByGroup
+from lightmeter.measures.attention import ByGroup
 from lightmeter.notation import Condition, parse_condition
 from lightmeter.plugins import parse_term
 from lightmeter.result import Result
@@ -35,9 +35,10 @@ class Gate:
         """A sentence for each run (and group) for which it holds."""
         out = []
         cells = [c for c in result.cells if c.measure == self.measure]
+        last = {c.run: c for c in cells}
         for cell in cells:
-            if isinstance(cell.measure, ByGroup) and cell.group == UNKNOWN_ROW:
-                continue
+            if isinstance(cell.measure, ByGroup) and cell is last[cell.run]:
+                continue  # the documents whose group is not known
             mean = result.mean_of(cell)
             who = f"run {cell.run}" + (f", group {cell.group}" if cell.group is not None else "")
             if math.isnan(mean.value):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.output.grid import printable
 
@@ -17,8 +18,13 @@ _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
 
 
 def say(text: str) -> None:
-    """Print a message, named as ours."""
-    print(f"lightmeter: {printable(text)}", file=sys.stderr, flush=True)
+    """Print a message, named as ours. Where standard error is closed or full, there is nobody to tell."""
+    if sys.stderr is None:
+        return
+    try:
+        print(f"lightmeter: {printable(text)}", file=sys.stderr, flush=True)
+    except OSError:
+        leave_pipes()
 
 
 def not_yet(what: str, instead: str = "") -> LightmeterError:

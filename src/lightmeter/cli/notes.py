@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -102,8 +101,8 @@ def _reasons(result: Result) -> list[str]:
     for cell in result.cells:
         if cell.values.reason is None:
             continue
-        reasons: Any = cell.values.reason
-        some = ~np.equal(reasons, None)
+        reasons = cell.values.reason
+        some = np.array([r is not None for r in reasons], dtype=bool)
         measure, lost = str(cell.measure), np.isnan(cell.values.value[some]).tolist()
         for (reason, undefined), n in Counter(zip(reasons[some].tolist(), lost, strict=True)).items():
             found.setdefault((measure, str(reason), undefined), Counter())[cell.run] += n

@@ -13,7 +13,7 @@ class Progress:
     """Shows nothing for a second, and nothing at all where standard error is not a terminal."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._wanted = not quiet and sys.stderr.isatty()
+        self._wanted = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._started = time.monotonic()
         self._bar: Any = None
         self._task: Any = None

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
+from lightmeter.errors import LightmeterError
+
 
 def write_out(content: bytes) -> None:
     """Write to standard output, bytes as they are."""
+    if sys.stdout is None:
+        raise LightmeterError("standard output is closed. Open it, or name a file with -o.")
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
     if binary is None:
@@ -17,12 +21,18 @@ def write_out(content: bytes) -> None:
         binary.flush()
 
 
+def is_terminal() -> bool:
+    """Whether somebody reads standard output in a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def leave_pipes() -> None:
-    """Leave nothing behind that would be flushed into a closed pipe when the process ends."""
+    """Leave nothing behind that would be flushed into a closed pipe (or a full disk) when the process ends."""
     for stream in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
-        except BrokenPipeError:
+            if stream is not None:
+                stream.flush()
+        except OSError:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)

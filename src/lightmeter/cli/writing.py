@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from lightmeter.cli.notes import result_notes
+from lightmeter.cli.streams import is_terminal
 from lightmeter.result import Result
 
 FORMATS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
@@ -18,11 +17,11 @@ def render(result: Result, form: str, *, per_query: bool = False, width: int = N
     frame = records.finite(result.frame(per_query=per_query))
     if form in ("jsonl", "csv", "parquet"):
         return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
-    from lightmeter.output.grid import Grid
+    from lightmeter.output.grid import Grid, printable
     from lightmeter.output.markup import latex, markdown
     from lightmeter.output.text import text_table
 
-    grid, notes = Grid.of(frame), result_notes(result)
+    grid, notes = Grid.of(frame), [printable(n) for n in result_notes(result)]
     if form == "latex":
         return latex(grid, notes).encode()
     if form == "markdown":
@@ -34,4 +33,4 @@ def terminal_width() -> int:
     """How wide a table may be before it changes its shape."""
     import shutil
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else NARROW
+    return shutil.get_terminal_size().columns if is_terminal() else NARROW

@@ -67,7 +67,8 @@ class Grid:
             row = rows.setdefault(tuple(key), {})
             row[at] = Entry(value, se, n, reason)
         made = [(_labels(index, key), [row.get(i) for i in range(len(columns))]) for key, row in rows.items()]
-        return cls(index, list(columns), made)
+        titles = [(measure, None if group is None else printable(group)) for measure, group in columns]
+        return cls(index, titles, made)
 
     def titles(self) -> list[str]:
         """Titles of the columns: the measure, with the group where there is one."""
