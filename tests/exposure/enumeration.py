@@ -32,7 +32,9 @@ def tied_rankings(block: Array) -> Iterator[tuple[tuple[int, ...], float]]:
         yield tuple(itertools.chain(*parts)), 1.0 / count
 
 
-def exposure(rankings: Iterator[tuple[tuple[int, ...], float]], n: int, user: Array, by_document: bool, cutoff: int | None) -> Array:
+def exposure(
+    rankings: Iterator[tuple[tuple[int, ...], float]], n: int, user: Array, by_document: bool, cutoff: int | None
+) -> Array:
     """Expected exposure; ``user`` is C by document, or view by rank."""
     out = np.zeros(n)
     for ranking, probability in rankings:

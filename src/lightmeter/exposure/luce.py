@@ -88,7 +88,7 @@ def lists(log_weights: ArrayLike, continuation: ArrayLike = 1.0, lengths: ArrayL
     given = np.asarray(log_weights, dtype=np.float64)
     if given.ndim not in (1, 2):
         raise LightmeterError(f"log-weights have {given.ndim} axes. Accepted: [n] or [queries, n].")
-    y = given.reshape(-1, given.shape[-1])
+    y = np.atleast_2d(given)
     there = ~np.isnan(y)
     if lengths is not None:
         there &= np.arange(y.shape[1]) < np.asarray(lengths).reshape(-1, 1)
@@ -124,6 +124,14 @@ class Windows:
     base: Array  # first node x
     nodes: Index  # number of nodes
     batches: list[Index]  # pieces that are worked on together: about CELLS cells
+
+    def weights(self, data: Lists, batch: Index) -> tuple[Index, Array]:
+        """Documents of a batch ``[pieces, documents]`` and their X at the first node; padded with X = 0."""
+        low, width = self.low[batch][:, None], self.width[batch][:, None]
+        column = np.arange(int(width.max()))
+        document = np.minimum(low + column, len(data.y) - 1)
+        log = np.where(column < width, data.y[document] + self.base[batch][:, None], -np.inf)
+        return document, np.exp(log)
 
 
 def windows(data: Lists, segments: Index, end: Array, step: Array, cells: int = CELLS) -> Windows:
@@ -198,12 +206,9 @@ class Cells:
 
 def cells(data: Lists, grid: Windows, batch: Index, step: float = STEP) -> Cells:
     """Evaluate a batch."""
-    low, width, nodes = grid.low[batch], grid.width[batch], grid.nodes[batch]
-    column = np.arange(int(width.max()))
-    inside = column < width[:, None]
-    document = np.minimum(low[:, None] + column, len(data.y) - 1)
-    weight = np.where(inside, np.exp(np.where(inside, data.y[document], 0.0) + grid.base[batch][:, None]), 0.0)
-    go_on = np.where(inside, data.go_on[document], 1.0)
+    low, nodes = grid.low[batch], grid.nodes[batch]
+    document, weight = grid.weights(data, batch)
+    go_on = np.where(weight > 0, data.go_on[document], 1.0)
     time = np.exp(step * np.arange(int(nodes.max())))
     minus_x = (-weight)[:, :, None] * time
     ratio = np.exp(minus_x)

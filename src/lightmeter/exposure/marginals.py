@@ -1,16 +1,16 @@
 """Rank marginals of Plackett-Luce, and exact expected exposure with a cutoff or for any user who knows the rank only.
 
-With the clocks of :mod:`lightmeter.exposure.luce`, ``e_j = exp(-X_j)`` and C_j = 1, the probability that document i is at
-rank k is the coefficient of ``z^(k-1)`` in
+With the clocks of :mod:`lightmeter.exposure.luce`, ``e_j = exp(-X_j)`` and C_j = 1, the probability that document i is
+at rank k is the coefficient of ``z^(k-1)`` in
 
     ``E_i(z) = int X_i e_i prod_{j != i} [e_j + (1 - e_j) C_j z] dx``;
 
-for a continuation C_j of the document it is the probability that i is seen at rank k. The integral is the trapezoid rule,
-whose error is at its worst for equal weights and large n, where the K-th rank (K the depth) is taken at a time of
-Gamma(K) distribution: h is chosen so that ``|Gamma(K + 2 pi i / h)| / Gamma(K)`` is 1e-12. Coefficients come from the values at N points
-``rho e^(2 pi i (j + 1/2) / N)`` by an inverse discrete Fourier transform: N = n points and rho = 1 where the polynomial has
-no more than that many coefficients, else N = 4K and ``rho = 10^(-13/N)``, which leaves 1e-13 of the later coefficients.
-Points come in conjugate pairs, of which one is enough.
+for a continuation C_j of the document it is the probability that i is seen at rank k. The integral is the trapezoid
+rule. Its error is at its worst for equal weights and large n, where the K-th rank (K the depth) is taken at a time of
+Gamma(K) distribution: h is chosen so that ``|Gamma(K + 2 pi i / h)| / Gamma(K)`` is 1e-12. Coefficients come from the
+values at N points ``rho e^(2 pi i (j + 1/2) / N)`` by an inverse discrete Fourier transform: N = n points and rho = 1
+where the polynomial has no more than 4K coefficients, else N = 4K and ``rho = 10^(-13/N)``, which leaves 1e-13 of the
+later coefficients. Points come in conjugate pairs, of which one is enough.
 
 The product without document i is the product divided by its factor f. ``|f|^2`` is the sum of two squares' worth,
 ``(e - g rho)^2 + 2 e g rho (1 + cos)`` with ``g = (1 - e) C``: nothing cancels.
@@ -196,12 +196,9 @@ def _step(depth: int) -> float:
 def _values(
     data: Lists, grid: Windows, batch: Index, step: float, radius: float, angle: Array
 ) -> tuple[Index, Complex]:
-    """Documents of a batch ``[pieces, documents]`` and their part of the sum over nodes at the points ``[points, ..]``."""
-    low, width, nodes = grid.low[batch], grid.width[batch], grid.nodes[batch]
-    column = np.arange(int(width.max()))
-    inside = column < width[:, None]
-    document = np.minimum(low[:, None] + column, len(data.y) - 1)
-    weight = np.where(inside, np.exp(np.where(inside, data.y[document], 0.0) + grid.base[batch][:, None]), 0.0)
+    """Documents of a batch ``[pieces, documents]`` and their sums over its nodes ``[points, pieces, documents]``."""
+    low, nodes = grid.low[batch], grid.nodes[batch]
+    document, weight = grid.weights(data, batch)
     node = np.arange(int(nodes.max()))
     x = weight[:, :, None] * np.exp(step * node)
     e = np.exp(-x)

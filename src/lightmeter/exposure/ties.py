@@ -50,7 +50,7 @@ def blocks_by_score(scores: ArrayLike, lengths: ArrayLike | None = None) -> Arra
     [1.0, 0.0, 1.0, 2.0]
     """
     given = np.asarray(scores, dtype=np.float64)
-    flat = given.reshape(-1, given.shape[-1])
+    flat = np.atleast_2d(given)
     if lengths is not None:
         flat = np.where(np.arange(flat.shape[1]) < np.asarray(lengths).reshape(-1, 1), flat, np.nan)
     order = np.argsort(-flat, axis=1, kind="stable")
