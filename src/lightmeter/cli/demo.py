@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
+import textwrap
 from contextlib import ExitStack
 from importlib.resources import as_file, files
 
 from lightmeter.cli.evaluate import Request, perform
 from lightmeter.cli.streams import write_out
+from lightmeter.cli.writing import terminal_width
 from lightmeter.errors import LightmeterError
 from lightmeter.result import Result
 
@@ -62,7 +64,10 @@ def run_demo() -> int:
             targets=[paths["targets.csv"]],
         )
         outcome = perform(request)
-    write_out(f"\n{reading(outcome.result)}\n".encode())
+    text = reading(outcome.result)
+    if width := terminal_width():
+        text = "\n".join(textwrap.fill(sentence, width) for sentence in text.splitlines())
+    write_out(f"\n{text}\n".encode())
     return outcome.code
 
 

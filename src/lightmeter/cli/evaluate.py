@@ -17,7 +17,7 @@ from lightmeter.cli.notes import told
 from lightmeter.cli.options import numbers_by_name, pairs, texts_by_name, whole_number
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
-from lightmeter.cli.writing import FORMATS, NARROW, render, terminal_width
+from lightmeter.cli.writing import FORMATS, render, terminal_width
 from lightmeter.collection import Collection
 from lightmeter.errors import LightmeterError
 from lightmeter.evaluate import evaluate
@@ -140,9 +140,8 @@ def _check(request: Request) -> str:
     """Refuse what cannot be, before anything is read; the format of the output."""
     for name, value in vars(request).items():
         if value == "" or (isinstance(value, list) and "" in value):
-            raise LightmeterError(
-                f"{_WRITTEN.get(name, '--' + name.replace('_', '-'))} is an empty text. Give it a value, or leave it out."
-            )
+            option = _WRITTEN.get(name, f"--{name.replace('_', '-')}")
+            raise LightmeterError(f"{option} is an empty text. Give it a value, or leave it out.")
     if request.engine != "local":
         raise not_yet(f"--engine {request.engine}", "Accepted: local.")
     if request.ties == "expected":
@@ -248,7 +247,7 @@ def _input_files(request: Request, collection: Collection) -> list[str]:
 
 def _write(request: Request, result: Result, form: str) -> None:
     content = render(
-        result, form, per_query=request.per_query, width=terminal_width() if request.output is None else NARROW
+        result, form, per_query=request.per_query, width=terminal_width() if request.output is None else None
     )
     if request.output is not None:
         write_whole(request.output, content)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import textwrap
 
 from lightmeter.catalogue import PLURALS, SINGULARS, Entry, catalogue, entries_named
 from lightmeter.cli.messages import choose, say
-from lightmeter.cli.streams import is_terminal, write_out
+from lightmeter.cli.streams import write_out
+from lightmeter.cli.writing import terminal_width
 from lightmeter.errors import TermError
 from lightmeter.output.markup import plain
 from lightmeter.plugins import load_announced, load_plugin
@@ -31,7 +31,7 @@ def show_measures(name: str | None, plugins: list[str], form: str) -> int:
     elif form == "markdown":
         text = markdown(entries)
     else:
-        width = shutil.get_terminal_size().columns if is_terminal() else 0
+        width = terminal_width() or 0
         text = (
             _table(entries, width)
             if name is None

@@ -60,7 +60,9 @@ def _short_missing(rule: str, result: Result) -> str:
 
 def result_notes(result: Result) -> list[str]:
     """Lines below a table: how many queries, what is undefined and why."""
-    return [*_counts(result), *_answered(result), *_directions(result), *_reasons(result)]
+    sampled = any(c.values.se is not None for c in result.cells)
+    error = ["± is the standard error of what is estimated from sampled rankings"] if sampled else []
+    return [*_counts(result), *_answered(result), *_directions(result), *error, *_reasons(result)]
 
 
 def _counts(result: Result) -> list[str]:

@@ -10,8 +10,8 @@ FORMATS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
 NARROW = 120
 
 
-def render(result: Result, form: str, *, per_query: bool = False, width: int = NARROW) -> bytes:
-    """The table of a result in one of the formats."""
+def render(result: Result, form: str, *, per_query: bool = False, width: int | None = None) -> bytes:
+    """The table of a result in one of the formats; ``width`` is the terminal's, if there is one."""
     from lightmeter.output import records
 
     frame = records.finite(result.frame(per_query=per_query))
@@ -26,11 +26,13 @@ def render(result: Result, form: str, *, per_query: bool = False, width: int = N
         return latex(grid, notes).encode()
     if form == "markdown":
         return markdown(grid, notes).encode()
-    return (text_table(grid, width) + "\n" + "".join(f"{n}\n" for n in notes)).encode()
+    return (
+        text_table(grid, width or NARROW, wrap=width is not None) + "\n" + "".join(f"{n}\n" for n in notes)
+    ).encode()
 
 
-def terminal_width() -> int:
-    """How wide a table may be before it changes its shape."""
+def terminal_width() -> int | None:
+    """The width of the terminal that standard output is; None where it is none."""
     import shutil
 
-    return shutil.get_terminal_size().columns if is_terminal() else NARROW
+    return shutil.get_terminal_size().columns if is_terminal() else None

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 
 from lightmeter.output.grid import Entry, Grid, number
 
+_SHORTEST = 20
 
-def text_table(grid: Grid, width: int) -> str:
+
+def text_table(grid: Grid, width: int, *, wrap: bool = False) -> str:
     """The grid with runs as rows; where that is wider than ``width``, with measures as rows.
 
-    Where that is too wide as well: one line a value, if that is narrower.
+    Where that is too wide as well: with ``wrap``, the measures' names over several lines; else one line a value, if
+    that is narrower.
     """
     wide, tall = _wide(grid), _tall(grid)
+    excess = _span(tall) - width
+    longest = max(cells(measure) for measure, _ in grid.columns)
     if _span(wide) <= width:
         lines = wide
-    elif _span(tall) <= width:
+    elif excess <= 0:
         lines = tall
+    elif wrap and longest - excess >= _SHORTEST:
+        lines = _tall(grid, longest - excess)
     else:
         long = _long(grid)
         lines = long if _span(long) < _span(tall) else tall
@@ -61,13 +69,15 @@ def _wide(grid: Grid) -> list[str]:
     return aligned([*grid.index, *grid.titles()], rows, len(grid.index))
 
 
-def _tall(grid: Grid) -> list[str]:
+def _tall(grid: Grid, room: int | None = None) -> list[str]:
+    """Measures as rows, their names in lines of at most ``room``; the values stand beside the last."""
     grouped = any(group is not None for _, group in grid.columns)
     header = ["measure", *(["group"] if grouped else []), *(" ".join(filter(None, labels)) for labels, _ in grid.rows)]
     rows = []
     for i, (measure, group) in enumerate(grid.columns):
-        names = [measure, *([group or ""] if grouped else [])]
-        rows.append([*names, *(_show(entries[i]) for _, entries in grid.rows)])
+        *above, name = [measure] if room is None else textwrap.wrap(measure, room, subsequent_indent="  ")
+        rows += [[part, *[""] * (len(header) - 1)] for part in above]
+        rows.append([name, *([group or ""] if grouped else []), *(_show(entries[i]) for _, entries in grid.rows)])
     return aligned(header, rows, 2 if grouped else 1)
 
 
