@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ class Condition:
 
     def holds(self, value: float) -> bool:
         """Whether it holds for a value; never for NaN."""
-        return _SIGNS[self.sign](value, self.threshold)
+        return not math.isnan(value) and _SIGNS[self.sign](value, self.threshold)
 
     def __str__(self) -> str:
         return f"{self.measure} {self.sign} {self.threshold:g}"
@@ -127,6 +128,8 @@ def _term(tree: ast.expr, text: str, kind: str | None) -> Any:
             name = str(keyword.arg)
             if name not in [f.name for f in dataclasses.fields(cls)]:  # type: ignore[arg-type]
                 raise TermError(unknown_parameter(cls, name))
+            if name in given:
+                raise TermError(f"{name} is given twice in {text!r}. Accepted: each parameter once.")
             given[name] = _value(keyword.value, text, needed_kind(cls, name))
         return _build(cls, given)
     raise TermError(f"{ast.unparse(tree)!r} is not a term. Accepted: {_FORM}.")
