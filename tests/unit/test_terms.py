@@ -1,0 +1,112 @@
+"""Terms as values, and one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lightmeter as lm
+from lightmeter import terms
+from lightmeter.params import Choice, Maybe, Number
+from lightmeter.terms import Term, lookup, needed_kind, parameters, registered
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is registered in the test is forgotten after it."""
+    monkeypatch.setattr(terms, "_registry", {k: dict(v) for k, v in terms._registry.items()})
+
+
+def test_class_stands_for_the_term() -> None:
+    assert lm.nDCG @ 10 == lm.nDCG() @ 10 == lm.nDCG(cutoff=10)
+    assert lm.GF(by="g", div=lm.NMD) == lm.GF(by="g", div=lm.NMD())
+    assert lm.GF(by="g", user=lm.ERR) == lm.GF(by="g")
+
+
+def test_values_have_one_form() -> None:
+    """1, 1.0 and NumPy's 1 are the same parameter, lists and arrays the same tuple."""
+    assert lm.TopK(k=2.0) == lm.TopK(k=np.int64(2))  # type: ignore[arg-type]
+    assert type(lm.TopK(k=2.0).k) is int  # type: ignore[arg-type]
+    assert type(lm.Cascade(p=1, u=0).p) is float
+    assert lm.Attention(weights=np.array([1.0, 0.5])) == lm.Attention(weights=(1, 0.5))  # type: ignore[arg-type]
+    assert hash(lm.Attention(weights=[1, 0.5])) == hash(lm.Attention(weights=(1.0, 0.5)))  # type: ignore[arg-type]
+    assert (lm.nDCG() @ np.int64(3)).cutoff == 3
+
+
+def test_equality_is_by_class() -> None:
+    assert lm.nDCG() != lm.DCG()
+    assert lm.AP() != lm.RR()
+    assert lm.AP() != "AP"
+    assert len({lm.nDCG(), lm.nDCG(), lm.nDCG(cutoff=1)}) == 2
+
+
+def test_changed_copies() -> None:
+    m = lm.GF(by="g")
+    assert m(div=lm.NMD()) == lm.GF(by="g", div=lm.NMD())
+    assert m == lm.GF(by="g")
+    with pytest.raises(lm.TermError, match="Did you mean 'div'"):
+        m(dvi=lm.NMD())
+    with pytest.raises(lm.TermError, match="p is 3"):
+        lm.RBP()(p=3)
+
+
+def test_registry(registry: None) -> None:
+    assert registered("measure")["nDCG"] is lm.nDCG
+    assert registered("user")["RBP"] is lm.RBP is registered("measure")["RBP"]
+    assert registered("nonsense") == {}
+    assert lookup("RBP") is lm.RBP
+    assert parameters(lm.GF) == ["by", "div", "user", "target"]
+    assert (needed_kind(lm.GF, "user"), needed_kind(lm.GF, "target"), needed_kind(lm.GFR, "of"), needed_kind(lm.GF, "by")) == ("user", "target", "measure", None)  # fmt: skip
+    for hidden in ("Measure", "Term", "User", "_Expected", "GroupMeasure", "RBPUser"):
+        assert all(hidden not in registered(k) for k in terms.KINDS)
+
+
+def test_a_measure_of_ones_own(registry: None) -> None:
+    class FirstHit(lm.Measure):
+        """Rank of the first relevant document."""
+
+        better, bounds, needs = "lower", (1, np.inf), frozenset({"judgments"})
+        rel: int = 1
+
+        def value(self, block: Any) -> Any:
+            hit = block.relevant(self.rel)
+            return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1.0, np.nan)
+
+    assert lm.parse("FirstHit(rel=2)@5") == FirstHit(rel=2, cutoff=5)
+    with pytest.raises(lm.TermError, match="rel is 1.5. Accepted: a whole number"):
+        FirstHit(rel=1.5)  # type: ignore[arg-type]
+    c = lm.load(run={"q": ["a", "b"], "r": ["a"]}, qrels={"q": {"b": 1}, "r": {"c": 1}, "s": {"d": 1}})
+    cell = lm.evaluate(c, ["FirstHit"]).cells[0]
+    assert cell.values.value[0] == 2
+    assert np.isnan(cell.values.value[1:]).all()
+    assert cell.values.reasons().tolist() == [None, "undefined", "not_in_run"]
+
+
+def test_a_name_is_taken_once(registry: None) -> None:
+    with pytest.raises(lm.TermError, match="a measure named nDCG exists already"):
+        type("nDCG", (lm.Measure,), {"__module__": __name__})
+    with pytest.raises(lm.TermError, match="kind 'thing'"):
+        type("Thing", (Term,), {"kinds": ("thing",)})
+
+
+def test_constraints_print_themselves() -> None:
+    assert Number(low=0, below=1).describe() == "a number at least 0 and below 1"
+    assert Number(above=0, high=2, integer=True).describe() == "a whole number above 0 and at most 2"
+    assert Number().describe() == "a number"
+    assert Maybe(Choice((2, "e"))).describe() == "one of 2, 'e', or None"
+
+
+@pytest.mark.parametrize("value", [True, "1", None, float("nan"), float("inf"), [1], 1 + 2j])
+def test_numbers_are_numbers(value: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        Number().check(value)
+
+
+def test_choices_keep_their_type() -> None:
+    assert Choice((2, "e")).check(2.0) == 2
+    assert type(Choice((2, "e")).check(2.0)) is int
+    for wrong in (True, "2", 3, None):
+        with pytest.raises(ValueError):  # noqa: PT011
+            Choice((1, 2, "e")).check(wrong)
