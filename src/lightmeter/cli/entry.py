@@ -6,12 +6,13 @@ Typer reads the arguments only; each command hands back a job, which runs here. 
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from lightmeter.cli.messages import later, no_command, say, usage
 from lightmeter.cli.streams import leave_pipes
@@ -27,14 +28,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        Those after the program's name; by default the process's own.
+        Those after the program's name; by default the process's own, and the process then ends here.
 
     Returns
     -------
     int
         The exit code.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        _end(_code(sys.argv[1:]))
+    return _code(list(arguments))
+
+
+def _end(code: int) -> NoReturn:
+    """End the process without freeing its memory piece by piece, which takes a tenth of a second after a large run."""
+    atexit._run_exitfuncs()
+    leave_pipes()
+    os._exit(code)
+
+
+def _code(given: list[str]) -> int:
+    """Run a command line, and tell what goes wrong."""
     code = DONE
     try:
         for stream in (sys.stdout, sys.stderr):
