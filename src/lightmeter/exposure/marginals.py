@@ -32,6 +32,7 @@ from lightmeter.exposure.luce import (
     luce_exposure,
     scatter,
     starts,
+    tail_sums,
     windows,
 )
 
@@ -39,6 +40,7 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 CELLS = 8_192  # numbers an array in the cache
+START = 1e-4  # sum of X at the first node; what lies before is summed in closed form with an error below START^3
 
 
 def rank_marginals(log_weights: ArrayLike, depth: int, lengths: ArrayLike | None = None) -> Array:
@@ -161,9 +163,10 @@ def _coefficients(data: Lists, readout: Array) -> Array:
     if len(segments) == 0:
         return out
     step = _step(min(depth, int(data.rank.max()) + 1))
-    _add_tail(out, data, segments, readout, step)
+    start = starts(data, START)
+    _add_tail(out, data, segments, readout, step, start)
     end = np.minimum(last_nodes(data, segments), _full_nodes(data, segments, depth))
-    grid = windows(data, segments, end, np.full(len(segments), step), CELLS)
+    grid = windows(data, segments, start[segments], end, step, CELLS)
     # points of the upper half circle, and the transform back from their values
     longest = int(data.rank.max()) + 1
     exact = longest <= 4 * depth
@@ -229,23 +232,21 @@ def _values(
     return document, out
 
 
-def _add_tail(out: Array, data: Lists, segments: Index, readout: Array, step: float) -> None:
+def _add_tail(out: Array, data: Lists, segments: Index, readout: Array, step: float, start: Array) -> None:
     """Set documents of the segments to the sum over the nodes before the first.
 
     To second order the summand is ``X_i [1 - sum_j X_j + z sum_{j != i} C_j X_j]``.
     """
-    x = np.exp(data.y + data.spread(starts(data)))
+    x = np.exp(data.y + data.spread(start))
     sums = data.spread(np.add.reduceat(x, data.first))
     going = data.spread(np.add.reduceat(data.go_on * x, data.first)) - data.go_on * x
-    q = np.exp(-step)
-    scale = step * x * data.spread(data.before[data.first])
-    top = scale * (q / (1 - q) - sums * q**2 / (1 - q**2))
-    second = scale * going * q**2 / (1 - q**2)
+    one, two, _ = tail_sums(step)
+    scale = x * data.spread(data.before[data.first])
+    top = scale * (one - sums * two)
+    second = scale * going * two
     rank = np.repeat(data.rank[data.first], data.size)
     count = np.concatenate([readout, np.zeros((1, readout.shape[1]))])
-    mine = np.zeros(len(data.first), dtype=np.bool_)
-    mine[segments] = True
-    mask = np.repeat(mine, data.size)
+    mask = np.repeat(np.isin(np.arange(len(data.first)), segments), data.size)
     at = rank[mask]
     out[mask] = top[mask, None] * count[at] + second[mask, None] * count[at + 1]
 
