@@ -1,8 +1,8 @@
 """An independent reference: every definition as plain Python loops, slow and without lightmeter.
 
-Nothing of lightmeter is imported: terms are read by their class name and their parameters. Formulas follow the specification (docs/definitions),
-not the code, and where two forms exist the plainer one is taken: sums over pairs of samples instead of T/D, sums of powers instead of
-closed forms.
+Nothing of lightmeter is imported: terms are read by their class name and their parameters. Formulas follow the
+specification, not the code, and where two forms exist the plainer one is taken: sums over pairs of samples instead of
+T/D, sums of powers instead of closed forms.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Ranking:
 
 @dataclass
 class Members:
-    """An attribute: ``of[doc]`` or ``of[query, doc]`` is ``{value: weight}``; a document without an entry is unknown."""
+    """An attribute: ``of[doc]`` or ``of[query, doc]`` is ``{value: weight}``; without an entry it is unknown."""
 
     kind: str
     values: list[str]
@@ -450,7 +450,9 @@ def distribution(world: World, by: str, query: str, docs: Sequence[str], weights
 
 
 def pooled(world: World, by: str, pairs: Sequence[tuple[str, str]], *, own: bool = True) -> Shares | None:
-    """Shares of the values among (query, doc) pairs; unknown ones are left out (each its own value where they are distinct)."""
+    """Shares of the values among (query, doc) pairs; unknown ones are left out (each its own value where they are
+    distinct).
+    """
     members = world.members[by]
     out: Shares = {}
     for query, doc in pairs:

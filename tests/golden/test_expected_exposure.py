@@ -1,4 +1,6 @@
-"""Expected exposure: values of the authors' own evaluator (github.com/diazf/expeval, commit 69ab070, raw values: its -U option)."""
+"""Expected exposure: values of the authors' own evaluator (github.com/diazf/expeval, commit 69ab070, raw values: its
+-U option).
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,9 @@ def test_targets_of_q1(user: Any, expected: list[float]) -> None:
 
 
 def test_targets_of_q1_through_measures() -> None:
-    """The same targets by the public interface: EER of a ranking seen only at rank 1 is the target of its first document."""
+    """The same targets by the public interface: EER of a ranking seen only at rank 1 is the target of its first
+    document.
+    """
     for doc, target in zip(("d1", "d2", "d3", "d4", "d5"), (1, 0.375, 0.375, 0.09375, 0.09375), strict=True):
         c = lm.load(run={"q1": [doc, *(d for d in QRELS["q1"] if d != doc)]}, qrels={"q1": QRELS["q1"]})
         value = lm.evaluate(c, [lm.EER(user=lm.RBP(p=0.5), target=COMPLETE)]).values(
@@ -134,13 +138,15 @@ def test_unbiased_by_hand() -> None:
 
 @pytest.mark.slow
 def test_robust03(shared_data: Path) -> None:
-    """The evaluator's mean over the 100 topics of the run pircRBa1 of TREC 2003: top 100 renumbered from 1, relevance binarised, incomplete."""
+    """The evaluator's mean over the 100 topics of the run pircRBa1 of TREC 2003: top 100 renumbered from 1, relevance
+    binarised, incomplete.
+    """
     import gzip
 
     path = next((shared_data / "robust03" / "runs").glob("*pircRBa1*"))
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
+    opened = gzip.open if path.suffix == ".gz" else open
     by_query: dict[str, list[tuple[int, str]]] = {}
-    with opened as lines:
+    with opened(path, "rt") as lines:
         for line in lines:
             query, _, doc, rank, *_ = line.split()
             by_query.setdefault(query, []).append((int(rank), doc))

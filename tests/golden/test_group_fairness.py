@@ -11,7 +11,8 @@ import pytest
 
 import lightmeter as lm
 
-# NTCIREVAL's group-fairness example (rmit-ir/fairweb-1), gains 1 and 3 for grades 1 and 2; six digits computed from the stated formula, equal to
+# NTCIREVAL's group-fairness example (rmit-ir/fairweb-1), gains 1 and 3 for grades 1 and 2; six digits computed from
+# the stated formula, equal to
 # the program's four digits everywhere. run, topic, attribute: ERR, iRBU, GF by JSD, NMD and RNOD.
 WHOLE = {
     ("toyrun1", "P001", "HINDEX"): (0.765625, 0.802537, 0.397854, 0.432292, 0.356075),
@@ -100,7 +101,9 @@ def test_typed_relevance() -> None:
 
 
 def test_typed_match_distance() -> None:
-    """D_1 = (1, 0, 0), D_3 = (1/3, 1/6, 1/2). NMD: |1 - .5| + |1 - .75| over 2, and |1/3 - .5| + |1/2 - .75| over 2 (arithmetic)."""
+    """D_1 = (1, 0, 0), D_3 = (1/3, 1/6, 1/2). NMD: |1 - .5| + |1 - .75| over 2, and |1/3 - .5| + |1/2 - .75| over 2
+    (arithmetic).
+    """
     nmd1, nmd3 = (0.5 + 0.25) / 2, (1 / 6 + 1 / 4) / 2
     assert value(typed(), lm.GF(by="level", div=lm.NMD())) == pytest.approx(3 / 4 * (1 - nmd1) + 1 / 16 * (1 - nmd3))
     assert value(typed(), lm.DistrSim(by="level", div=lm.NMD()) @ 1) == pytest.approx(1 - nmd1)
@@ -116,14 +119,18 @@ def test_typed_order_aware() -> None:
 
 
 def test_typed_jensen_shannon() -> None:
-    """p = (1, 0, 0), q = (.5, .25, .25), midpoint (.75, .125, .125): JSD = (log2(4/3) + .5 log2(2/3) + .5) / 2 (arithmetic)."""
+    """p = (1, 0, 0), q = (.5, .25, .25), midpoint (.75, .125, .125): JSD = (log2(4/3) + .5 log2(2/3) + .5) / 2
+    (arithmetic).
+    """
     jsd = (math.log2(4 / 3) + 0.5 * math.log2(2 / 3) + 0.5 * math.log2(2)) / 2
     assert value(typed(), lm.DistrSim(by="level", div=lm.JSD()) @ 1) == pytest.approx(1 - jsd)
     assert value(typed(), lm.DistrSim(by="level", div=lm.JSD(base="e")) @ 1) == pytest.approx(1 - jsd * math.log(2))
 
 
 def test_typed_unjudged_and_uniform() -> None:
-    """NTCIREVAL: unjudged documents have gain 0 and uniform membership. D_1 = (1/2, 1/2), D_2 = (1/4, 3/4), target 1/2 each (arithmetic)."""
+    """NTCIREVAL: unjudged documents have gain 0 and uniform membership. D_1 = (1/2, 1/2), D_2 = (1/4, 3/4), target
+    1/2 each (arithmetic).
+    """
     c = lm.load(run={"q": ["a", "b"]}, qrels={"q": {"b": 1}}, groups={"g": {"b": "y", "c": "x"}})
     assert value(c, lm.GF(by="g", div=lm.TV(), user=lm.RBP(p=0.5))) == pytest.approx(0.5 * 1 + 0.25 * 0.75)
     assert value(c, lm.GF(by="g", div=lm.TV())) == pytest.approx(0.5 * 0.75)
@@ -144,7 +151,8 @@ def test_combination() -> None:
     assert value(c, m) == pytest.approx(0.25 * value(c, lm.ERR() @ 2) + 0.75 * value(c, lm.GF(by="level") @ 2))
 
 
-# Memberships (1,0) (1,0) (0,1) (.5,.5), target (.5,.5): attention shares .71863637, .28136363 (TREC Fair Ranking 2021's AWRF, DCG discount that
+# Memberships (1,0) (1,0) (0,1) (.5,.5), target (.5,.5): attention shares .71863637, .28136363 (TREC Fair Ranking
+# 2021's AWRF, DCG discount that
 # counts rank 1 as rank 2; digits of its evaluation code).
 SOFT = pl.DataFrame(
     [
@@ -186,8 +194,8 @@ def six(**options: Any) -> lm.Collection:
 def test_attention_bias_ratio() -> None:
     """Attention 100 p (1-p)^(k-1), p = .5: 26.0416667 and 6.7708333 per member, ratio .26."""
     assert value(six(), lm.ABR(by="g", user=lm.RBP(p=0.5))) == pytest.approx(0.26, abs=1e-12)
-    assert 50 * (1 + 1 / 2 + 1 / 16) / 3 == pytest.approx(26.0416667)
-    assert 50 * (1 / 4 + 1 / 8 + 1 / 32) / 3 == pytest.approx(6.7708333)
+    assert pytest.approx(26.0416667) == 50 * (1 + 1 / 2 + 1 / 16) / 3
+    assert pytest.approx(6.7708333) == 50 * (1 / 4 + 1 / 8 + 1 / 32) / 3
 
 
 def test_mean_exposures() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.worlds import share
 
 import lightmeter as lm
 from lightmeter.params import (
@@ -26,7 +27,6 @@ from lightmeter.params import (
     constraint_of,
 )
 from lightmeter.terms import KINDS, registered
-from tests.properties.worlds import share
 
 TERMS = [(kind, cls) for kind in KINDS for cls in registered(kind).values() if cls.__module__.startswith("lightmeter.")]
 PLAIN = {"user": lm.Inverse(), "target": lm.Ideal(), "divergence": lm.TV(), "policy": lm.Static(), "measure": lm.nDCG()}
@@ -126,6 +126,6 @@ def test_traits_are_there(kind: str, cls: type[Any]) -> None:
 
 @given(st.data())
 def test_different_parameters_are_different_terms(data: Any) -> None:
-    kind, cls = data.draw(st.sampled_from(TERMS))
+    _kind, cls = data.draw(st.sampled_from(TERMS))
     a, b = data.draw(terms(cls)), data.draw(terms(cls))
     assert (a == b) == (str(a) == str(b))

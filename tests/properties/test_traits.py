@@ -1,6 +1,7 @@
 """One set of properties for every registered measure, from the traits that it declares.
 
-A measure registered later is covered without a change here, as long as its required parameters are among those of ``FILL``.
+A measure registered later is covered without a change here, as long as its required parameters are among those of
+``FILL``.
 """
 
 from __future__ import annotations
@@ -83,8 +84,9 @@ def table(result: lm.Result) -> Table:
     """Values by run, measure, group and query."""
     return {
         (c.run, str(c.measure), c.group, q): float(v)
-        for c in result.cells for q, v in zip(result.queries, c.values.value, strict=True)
-    }  # fmt: skip
+        for c in result.cells
+        for q, v in zip(result.queries, c.values.value, strict=True)
+    }
 
 
 def same(a: Table, b: Table, keep: Callable[[Any], bool] = lambda key: True) -> None:
@@ -363,7 +365,9 @@ def test_identical_samples(data: Any) -> None:
 @given(st.data())
 @share(0.25)
 def test_better_documents_up(data: Any) -> None:
-    """Swapping neighbours so that the better one comes first never lowers a relevance measure, nor EER of a position model."""
+    """Swapping neighbours so that the better one comes first never lowers a relevance measure, nor EER of a position
+    model.
+    """
     world = data.draw(worlds(sampled=False, ties=False, runs=1, most=2))
     query = world.queries[0]
     docs = [d for d, _ in world.runs["run0"][query][0].docs]
@@ -390,7 +394,9 @@ def test_better_documents_up(data: Any) -> None:
 @given(st.data())
 @share(0.25)
 def test_closer_to_the_target(data: Any) -> None:
-    """A ranking whose prefixes all equal the target is the best there is, and one value alone against the other the worst."""
+    """A ranking whose prefixes all equal the target is the best there is, and one value alone against the other the
+    worst.
+    """
     p = lm.RBP(p=data.draw(st.sampled_from([0.0, 0.5, 0.9])))
     groups = {"two": {"a": "x", "b": "y", "c": "x"}}
     c = lm.load(run={"q": ["a", "c"]}, groups=groups, targets={"two": {"x": 1.0, "y": 0.0}})

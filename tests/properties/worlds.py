@@ -75,7 +75,7 @@ def worlds(
     queries = [f"q{i}" for i in range(draw(st.integers(1, most)))]
     qrels = {}
     for q in queries:
-        judged = draw(st.lists(st.sampled_from(docs + ["u1", "u2"]), min_size=1, unique=True))
+        judged = draw(st.lists(st.sampled_from([*docs, "u1", "u2"]), min_size=1, unique=True))
         qrels[q] = {d: float(draw(st.sampled_from(grades))) for d in judged}
     many = draw(st.booleans()) if sampled is None else sampled
     made: dict[str, dict[str, list[Ranking]]] = {}
@@ -90,8 +90,8 @@ def worlds(
         made[f"run{number}"] = run
     world = World(made, qrels)
     world.members = {
-        "g": draw(members(queries, docs + ["u1"], kind=by_kind, values=values)),
-        "two": draw(members(queries, docs + ["u1"], kind="hard", values=2)),
+        "g": draw(members(queries, [*docs, "u1"], kind=by_kind, values=values)),
+        "two": draw(members(queries, [*docs, "u1"], kind="hard", values=2)),
     }
     g = world.members["g"]
     for q in [None, *queries] if draw(st.booleans()) else [None]:

@@ -119,7 +119,7 @@ def test_attributes_of_columns() -> None:
     r = lm.evaluate(c, [lm.Count(by="g")])
     assert [cell.values.value[0] for cell in r.cells if cell.run == "one"] == [1, 1, 0, 0]
     assert [cell.values.value[0] for cell in r.cells if cell.run == "two"] == [0, 1, 1, 0]
-    with pytest.raises(lm.LightmeterError, match="no attribute 'gg'. Did you mean 'g'"):
+    with pytest.raises(lm.LightmeterError, match=r"no attribute 'gg'. Did you mean 'g'"):
         c.attribute("gg")
 
 

@@ -92,7 +92,7 @@ def test_targets_that_cannot_be() -> None:
         distances("given", c)
     with pytest.raises(lm.LightmeterError, match="names the value 'v', which no document has"):
         distances("given", load(targets={"g": {"v": 1.0}}))
-    with pytest.raises(lm.LightmeterError, match="names no run of this call. Did you mean 'one'"):
+    with pytest.raises(lm.LightmeterError, match=r"names no run of this call. Did you mean 'one'"):
         distances(lm.Pool(of="onne"), c)
     with pytest.raises(lm.LightmeterError, match="target of exposure"):
         distances(lm.Ideal(), c)
@@ -113,8 +113,11 @@ def test_reasons() -> None:
         unknown="drop",
     )
     assert [x.values.reasons().tolist() for x in r.cells] == [
-        ["no_known_member", "no_relevant", None], ["no_known_member", None, None], ["no_known_member", None, None], ["no_known_member", "empty_group", "empty_group"],
-    ]  # fmt: skip
+        ["no_known_member", "no_relevant", None],
+        ["no_known_member", None, None],
+        ["no_known_member", None, None],
+        ["no_known_member", "empty_group", "empty_group"],
+    ]
     # a target share of 0 under KL
     c = lm.load(run={"q": ["a"]}, groups=GROUPS, targets={"g": {"y": 1.0}})
     assert lm.evaluate(c, [lm.AWRF(by="g", div=lm.KL())]).cells[0].values.reasons().tolist() == ["zero_target_share"]

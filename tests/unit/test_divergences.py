@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import reference
 
 import lightmeter as lm
 from lightmeter.terms import registered
-from tests import reference
 
 ALL = [d() for d in registered("divergence").values()]
 
@@ -118,7 +118,7 @@ def test_ordinal(div: Any) -> None:
     """The order of values must be declared, and unknown members must not be values of their own."""
     run, groups = {"q": ["a", "b", "c"]}, {"g": {"a": "x", "b": "y", "c": "z"}, "two": {"a": "x", "b": "y"}}
     c = lm.load(run=run, groups=groups)
-    with pytest.raises(lm.LightmeterError, match="not declared ordinal.*--ordinal g=x,y,z"):
+    with pytest.raises(lm.LightmeterError, match=r"not declared ordinal.*--ordinal g=x,y,z"):
         lm.evaluate(c, [lm.AWRF(by="g", div=div)])
     lm.evaluate(c, [lm.AWRF(by="two", div=div)])
     ordered = lm.load(run=run, groups=groups, ordinal={"g": ["z", "y", "x"]})

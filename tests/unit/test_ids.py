@@ -89,9 +89,10 @@ def test_collections(hashing: Hash) -> None:
     """Grades, groups and repeats of a whole collection are exact with colliding hashes."""
     run = {"q1": ["apple", "avocado", "banana"], "q2": ["avocado", "apple", "blue"]}
     c = lm.load(
-        run=run, qrels={"q1": {"avocado": 1}, "q2": {"apple": 1, "b": 1}},
+        run=run,
+        qrels={"q1": {"avocado": 1}, "q2": {"apple": 1, "b": 1}},
         groups={"g": {"apple": "x", "avocado": "y", "banana": "x", "bx": "y"}},
-    )  # fmt: skip
+    )
     r = lm.evaluate(c, [lm.RR(), lm.AP(), lm.EED(user=lm.RBP(p=0.5)), lm.DistrSim(by="g", cutoff=3)], unknown="drop")
     assert r.cells[0].values.value.tolist() == [0.5, 0.5]
     assert r.cells[1].values.value.tolist() == [0.5, 0.25]

@@ -1,4 +1,6 @@
-"""The notation: what is misspelt gets a suggestion, what is wrong says what is accepted, and nothing is ever evaluated."""
+"""The notation: what is misspelt gets a suggestion, what is wrong says what is accepted, and nothing is ever
+evaluated.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,27 @@ from lightmeter.notation import parse_condition
         ("nDCG()", lm.nDCG()),
         ("nDCG(dcg='exp-log2')@10", lm.nDCG(dcg="exp-log2", cutoff=10)),
         ("RBP(p=0.8, rel=1)", lm.RBP(p=0.8, rel=1)),
-        ('P(rel=2)@5', lm.P(rel=2, cutoff=5)),
+        ("P(rel=2)@5", lm.P(rel=2, cutoff=5)),
         ("GF(by='gender', div=RNOD)@20", lm.GF(by="gender", div=lm.RNOD(), cutoff=20)),
-        ('GF(by="gender", user=ERR(max_grade=4), target=Pool(of="run"))', lm.GF(by="gender", user=lm.ERR(max_grade=4), target=lm.Pool(of="run"))),
-        ("EEL(user=Cascade(p=0.5, u=0.5), target=Ideal(complete=True))@20", lm.EEL(user=lm.Cascade(p=0.5, u=0.5), target=lm.Ideal(complete=True), cutoff=20)),
-        ("GFR(of=[ERR, GF(by='a')], weights=[0.5, 0.5])@20", lm.GFR(of=[lm.ERR(), lm.GF(by="a")], weights=[0.5, 0.5], cutoff=20)),
+        (
+            'GF(by="gender", user=ERR(max_grade=4), target=Pool(of="run"))',
+            lm.GF(by="gender", user=lm.ERR(max_grade=4), target=lm.Pool(of="run")),
+        ),
+        (
+            "EEL(user=Cascade(p=0.5, u=0.5), target=Ideal(complete=True))@20",
+            lm.EEL(user=lm.Cascade(p=0.5, u=0.5), target=lm.Ideal(complete=True), cutoff=20),
+        ),
+        (
+            "GFR(of=[ERR, GF(by='a')], weights=[0.5, 0.5])@20",
+            lm.GFR(of=[lm.ERR(), lm.GF(by="a")], weights=[0.5, 0.5], cutoff=20),
+        ),
         ("GFR(of=(nDCG@5, AP))", lm.GFR(of=[lm.nDCG(cutoff=5), lm.AP()])),
         ("AWRF(by='g', target='uniform')", lm.AWRF(by="g", target="uniform")),
         ("GF(by='g', target=None)", lm.GF(by="g")),
         ("Attention(weights=[1, 0.5])", lm.Attention(weights=[1, 0.5])),
         ("KL(eps=+1e-3)", lm.KL(eps=0.001)),
     ],
-)  # fmt: skip
+)
 def test_reads(text: str, term: Any) -> None:
     assert lm.parse(text) == term
 
@@ -103,7 +114,7 @@ def test_position_decides() -> None:
         ("nDCG; AP", "cannot be read"),
         ("nDCG\x00", "cannot be read"),
     ],
-)  # fmt: skip
+)
 def test_teaches(text: str, words: str) -> None:
     with pytest.raises(lm.TermError, match=re.escape(words)):
         lm.parse(text)
@@ -112,11 +123,22 @@ def test_teaches(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "__import__('os').system('touch /tmp/lightmeter-evaluated')", "GF(by=__import__('os').getcwd())", "RBP(p=1/2)", "RBP(p=(lambda: 0.5)())",
-        "RBP(p=[0.5][0])", "GF(by=f'{1}')", "GF(by=b'x')", "RBP(p=0.5 if True else 0)", "RBP(p=2**-1)", "TopK(k=9**9**9)", "open('x')",
-        "GF(by='a' 'b' % 1)", "RBP(p=1j)", "RBP(p=...)",
+        "__import__('os').system('touch /tmp/lightmeter-evaluated')",
+        "GF(by=__import__('os').getcwd())",
+        "RBP(p=1/2)",
+        "RBP(p=(lambda: 0.5)())",
+        "RBP(p=[0.5][0])",
+        "GF(by=f'{1}')",
+        "GF(by=b'x')",
+        "RBP(p=0.5 if True else 0)",
+        "RBP(p=2**-1)",
+        "TopK(k=9**9**9)",
+        "open('x')",
+        "GF(by='a' 'b' % 1)",
+        "RBP(p=1j)",
+        "RBP(p=...)",
     ],
-)  # fmt: skip
+)
 def test_never_evaluates(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any) -> None:
         raise AssertionError("evaluated")
@@ -128,8 +150,17 @@ def test_never_evaluates(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(" * 3000 + ")" * 1000, "GFR(of=[" * 400 + "AP" + "])" * 400, "-" * 4000 + "1", "nDCG" * 5000, "RBP(p=" + "9" * 4900 + ")", "GFR(of=[" + "[" * 900 + "]" * 900 + "])", "nDCG@" + "-" * 4000 + "1"],
-)  # fmt: skip
+    "text",
+    [
+        "(" * 3000 + ")" * 1000,
+        "GFR(of=[" * 400 + "AP" + "])" * 400,
+        "-" * 4000 + "1",
+        "nDCG" * 5000,
+        "RBP(p=" + "9" * 4900 + ")",
+        "GFR(of=[" + "[" * 900 + "]" * 900 + "])",
+        "nDCG@" + "-" * 4000 + "1",
+    ],
+)
 def test_long_and_nested(text: str) -> None:
     """Nothing that is written makes Python give up."""
     with pytest.raises(lm.TermError):
@@ -147,7 +178,13 @@ def test_conditions() -> None:
     assert str(c) == "ABR(by='gender', user=RBP(p=0.5)) < 0.8"
     assert c.measure == lm.ABR(by="gender")
     assert [c.holds(v) for v in (0.79, 0.8, float("nan"))] == [True, False, False]
-    for sign, holds in (("<=", (True, True, False)), (">", (False, False, True)), (">=", (False, True, True)), ("==", (False, True, False)), ("!=", (True, False, True))):  # fmt: skip
+    for sign, holds in (
+        ("<=", (True, True, False)),
+        (">", (False, False, True)),
+        (">=", (False, True, True)),
+        ("==", (False, True, False)),
+        ("!=", (True, False, True)),
+    ):
         assert tuple(parse_condition(f"nDCG@10 {sign} -0.5").holds(v) for v in (-1, -0.5, 0)) == holds
     assert not parse_condition("nDCG != 0.3").holds(float("nan"))
 

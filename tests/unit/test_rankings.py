@@ -112,4 +112,4 @@ def test_chunks(lengths: list[int], cells: int) -> None:
     chunks = [c.tolist() for c in chunks_of_like_length(np.array(lengths, dtype=np.int64), cells)]
     assert sorted(i for c in chunks for i in c) == list(range(len(lengths)))
     for c in chunks:
-        assert len(c) == 1 or len(c) * max(max(lengths[i] for i in c), 1) <= cells
+        assert len(c) == 1 or len(c) * max(*(lengths[i] for i in c), 1) <= cells

@@ -110,7 +110,7 @@ def test_segments() -> None:
     assert mean["segment"].to_list() == [None, "long", "short"]
     assert mean["value"].to_list() == [0.5, 0.5, 1.0]
     assert mean["n"].to_list() == [3, 1, 1]
-    with pytest.raises(lm.LightmeterError, match="no column 'kid' to segment by. Did you mean 'kind'"):
+    with pytest.raises(lm.LightmeterError, match=r"no column 'kid' to segment by. Did you mean 'kind'"):
         lm.load(run=run, segment="kid")
     with pytest.raises(lm.LightmeterError, match="query 'q2' has the segments"):
         lm.load(run=run.with_columns(kind=pl.Series(["s", "s", "t", "s"])), segment="kind")
@@ -203,7 +203,7 @@ def test_manifest() -> None:
         (["ERR(max_grade=0)"], {}, "above max_grade=0"),
         (["EER(user=Cascade(p=0.5, u=0.5), target=Equal)@3"], {}, "no form"),
     ],
-)  # fmt: skip
+)
 def test_refused(measures: Any, options: Any, words: str) -> None:
     with pytest.raises(lm.LightmeterError) as caught:
         lm.evaluate(lm.load(run=RUNS, qrels=QRELS, groups=GROUPS), measures, **options)
@@ -245,7 +245,7 @@ def test_policies() -> None:
             ["RR"],
             policy=lm.Samples(weight="probability"),
         )
-    with pytest.raises(lm.LightmeterError, match="count 1.5"):
+    with pytest.raises(lm.LightmeterError, match=r"count 1.5"):
         lm.evaluate(
             lm.load(run=sampled.with_columns(weight=pl.Series([1.5, 2, 2])), qrels={"q": {"a": 1}}),
             ["RR"],

@@ -58,7 +58,12 @@ def test_registry(registry: None) -> None:
     assert registered("nonsense") == {}
     assert lookup("RBP") is lm.RBP
     assert parameters(lm.GF) == ["by", "div", "user", "target"]
-    assert (needed_kind(lm.GF, "user"), needed_kind(lm.GF, "target"), needed_kind(lm.GFR, "of"), needed_kind(lm.GF, "by")) == ("user", "target", "measure", None)  # fmt: skip
+    assert (
+        needed_kind(lm.GF, "user"),
+        needed_kind(lm.GF, "target"),
+        needed_kind(lm.GFR, "of"),
+        needed_kind(lm.GF, "by"),
+    ) == ("user", "target", "measure", None)
     for hidden in ("Measure", "Term", "User", "_Expected", "GroupMeasure", "RBPUser"):
         assert all(hidden not in registered(k) for k in terms.KINDS)
 
@@ -75,7 +80,7 @@ def test_a_measure_of_ones_own(registry: None) -> None:
             return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1.0, np.nan)
 
     assert lm.parse("FirstHit(rel=2)@5") == FirstHit(rel=2, cutoff=5)
-    with pytest.raises(lm.TermError, match="rel is 1.5. Accepted: a whole number"):
+    with pytest.raises(lm.TermError, match=r"rel is 1.5. Accepted: a whole number"):
         FirstHit(rel=1.5)  # type: ignore[arg-type]
     c = lm.load(run={"q": ["a", "b"], "r": ["a"]}, qrels={"q": {"b": 1}, "r": {"c": 1}, "s": {"d": 1}})
     cell = lm.evaluate(c, ["FirstHit"]).cells[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import lightmeter as lm
 from tests import reference
 from tests.properties.worlds import users
+
+import lightmeter as lm
 
 GRADES = np.array([[0.0, 1, 2, 0, 3], [3, 3, 0, 0, 1]])
 
@@ -29,7 +30,7 @@ def test_view_and_stop_follow_from_the_continuation(user: Any, grades: list[int]
     if growing:
         # weights that grow below the list do no harm
         seen = (*user.weights, *[0.0] * 12)[: len(grades) + 1]
-        if any(a < b for a, b in zip(seen, seen[1:], strict=False)):
+        if any(a < b for a, b in itertools.pairwise(seen)):
             with pytest.raises(lm.TermError, match="grows with the rank"):
                 user.stop(np.array(grades, dtype=float))
         return
