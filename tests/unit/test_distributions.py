@@ -166,7 +166,7 @@ def test_several_values() -> None:
         lm.Share(by="g"),
     ]
     r = lm.evaluate(c, measures)
-    assert [x.values.value[0] for x in r.cells] == [0.75, 1.5**2 + 1, 2, 1, 0, 0.75, 0.25, 0]
+    assert [x.values.value[0] for x in r.cells] == [1 - 2 * 0.25**2, 1.5**2 + 1, 2, 1, 0, 0.75, 0.25, 0]
 
 
 def test_many_values() -> None:
