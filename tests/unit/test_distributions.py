@@ -160,7 +160,7 @@ def test_several_values() -> None:
         targets={"g": {"x": 1.0, "y": 0.0}},
     )
     measures = [
-        lm.DistrSim(by="g", div=lm.TV(), cutoff=2),
+        lm.DistrSim(by="g", div=lm.SqL2(), cutoff=2),
         lm.EED(user=lm.RBP(p=0.5), by="g"),
         lm.Count(by="g"),
         lm.Share(by="g"),

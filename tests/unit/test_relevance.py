@@ -64,7 +64,9 @@ def test_arithmetic(measure: Any, expected: float) -> None:
 
 
 def test_nothing_relevant() -> None:
-    """0 with a reason, trec_eval's convention; a grade of 1/2 is relevant to graded measures, not to those that count."""
+    """0 with a reason, trec_eval's convention; a grade of 1/2 is relevant to graded measures, not to those that
+    count.
+    """
     measures = [lm.P(cutoff=1), lm.AP(), lm.nDCG(), lm.DCG(), lm.RBP(), lm.ERR(), lm.iRBU(), lm.gERR(p=0.5, u=0.5)]
     r = lm.evaluate(lm.load(run={"q": ["a"], "r": ["a"]}, qrels={"q": {"a": 0}, "r": {"a": 0.5}}), measures)
     for cell in r.cells:
