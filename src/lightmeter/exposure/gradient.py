@@ -69,19 +69,26 @@ def luce_vjp(
 
         def work(batch: Index) -> tuple[Index, Array]:
             here = cells(data, grid, batch, STEP)
-            cotangent, ratio, spare = weight[here.document], here.ratio, here.spare
-            product = here.product * here.time
-            both = np.matmul((cotangent * here.weight)[:, None, :], ratio)[:, 0, :]
-            both *= product * here.time  # P S e^x
-            cross = np.matmul(ratio, both[:, :, None])[:, :, 0]
-            np.multiply(ratio, (1.0 - here.go_on)[:, :, None], out=spare)
+            cotangent, time, ratio, spare, full = weight[here.document], here.time, here.ratio, here.spare, here.full
+            x, product = here.weight, here.product * here.time
+            away, stay = 1.0 - here.go_on, (here.go_on * x)[:, full:]
+            toward = cotangent * x
+            both = np.matmul(toward[:, None, :full], ratio)[:, 0, :]
+            both += toward[:, full:].sum(axis=1)[:, None] - np.outer((toward[:, full:] * stay).sum(axis=1), time)
+            both *= product * time  # P S e^x
+            np.multiply(ratio, away[:, :full, None], out=spare)
             spare -= 1.0
-            spare *= here.time
-            spare *= here.weight[:, :, None]
+            spare *= time
+            spare *= x[:, :full, None]
             spare += 1.0
             spare *= ratio  # (1 - X + (1 - C) r) e^-X / f
-            own = np.matmul(spare, product[:, :, None])[:, :, 0]
-            return here.document, STEP * here.weight * (cotangent * own - (1.0 - here.go_on) * cross)
+            own, cross = np.empty(x.shape), np.empty(x.shape)
+            own[:, :full] = np.matmul(spare, product[:, :, None])[:, :, 0]
+            cross[:, :full] = np.matmul(ratio, both[:, :, None])[:, :, 0]
+            # to second order r = X (1 - C X) and r (1 - X + (1 - C) r) = X (1 - 2 C X)
+            own[:, full:] = product.sum(axis=1)[:, None] - 2.0 * stay * (product @ time)[:, None]
+            cross[:, full:] = both.sum(axis=1)[:, None] - stay * (both @ time)[:, None]
+            return here.document, STEP * x * (cotangent * own - away * cross)
 
         scatter(out, work, grid.batches)
     return data.restore(out)

@@ -11,9 +11,10 @@ With ``x = ln t``, ``X_j = w_j e^x``, ``f_j = C_j + (1 - C_j) e^(-X_j)``, ``P = 
 ``(4 pi e / h) e^(-pi^2 / h)``, 1e-11 at h = 0.33, whatever the weights.
 
 Work is saved where it cannot matter: nodes before ``x_0``, where ``sum_j X_j`` is 0.003, form three geometric series
-and are summed in closed form; documents with ``X > 45`` are a factor ``C_j``, documents with ``X < 1e-17`` a factor 1;
-nodes after ``P < 1e-18`` are left out; and where neighbours in the sorted list are more than 37 apart in log-weight
-(they swap once in 1e16 rankings) the list falls into independent segments.
+and are summed in closed form; nodes after ``P < 1e-18`` are left out; documents with ``X > 35`` are a factor ``C_j``,
+documents with ``X < 3e-5`` are taken to second order, all of them at once, and those with ``X < 1e-15`` are a factor 1;
+and where neighbours in the sorted list are more than 35 apart in log-weight (they swap once in 1e15 rankings) the list
+falls into independent segments.
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 STEP = 0.33  # of the trapezoid rule
-GAP = 37.0  # neighbours further apart in log-weight never swap
-PAST = np.log(45.0)  # ln X from which a document counts as passed
-AHEAD = np.log(1e-17)  # ln X below which a document counts as still to come
+GAP = 35.0  # neighbours further apart in log-weight never swap
+PAST = np.log(35.0)  # ln X from which a document counts as passed
+NEAR = np.log(3e-5)  # ln X below which a document is taken to second order
+AHEAD = np.log(1e-15)  # ln X below which a document counts as still to come
 START = 3e-3  # sum of X at the first node; what lies before is summed in closed form with an error below START^4
 TINY = 1e-18  # probability that anyone still reads, from which on nothing is added
-CELLS = 24_576  # numbers an array in the cache
+CELLS = 49_152  # numbers an array in the cache
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,6 @@ class Lists:
     rank: Index  # number of documents above in the same list
     first: Index  # first document of each segment
     size: Index  # number of documents of each segment
-
-    @property
-    def mass(self) -> Array:
-        """Sum of the weights of each segment, in units of its highest."""
-        return np.add.reduceat(np.exp(self.y), self.first) if len(self.first) else np.zeros(0)
 
     def spread(self, value: NDArray[np.float64]) -> Array:
         """One value a segment, repeated for its documents."""
@@ -107,6 +104,7 @@ class Windows:
     segment: Index  # of each piece
     low: Index  # first document
     width: Index  # number of documents
+    full: Index  # number of them that are not taken to second order
     base: Array  # first node x
     nodes: Index  # number of nodes
     batches: list[Index]  # pieces that are worked on together: about CELLS cells
@@ -121,24 +119,14 @@ class Windows:
 
 
 def windows(data: Lists, segments: Index, start: Array, end: Array, step: float = STEP, cells: int = CELLS) -> Windows:
-    """Cut the nodes from ``start`` to ``end`` of some segments into pieces, and batch pieces of like size.
+    """Cut the nodes of some segments into pieces, and batch pieces of like size.
 
-    Parameters
-    ----------
-    data
-        The sorted lists.
-    segments
-        Segments to integrate.
-    start, end
-        First and last node of each such segment.
-    step
-        Distance of nodes.
-    cells
-        Size of a batch: documents times nodes.
+    ``start`` and ``end`` are the first and last node of each such segment, ``cells`` is documents times nodes of a batch.
     """
     size, first = data.size[segments], data.first[segments]
     total = np.maximum(np.ceil((end - start) / step), 0).astype(np.int64) + 1
-    pieces = -(-total // np.clip(cells // size, 16, 160))
+    longest = np.where(total <= 80, 80, 32)  # a short piece has fewer documents between near and past
+    pieces = -(-total // np.clip(cells // size, 16, longest))
     length = -(-total // pieces)
     owner = np.repeat(np.arange(len(segments)), pieces)
     number = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -152,17 +140,19 @@ def windows(data: Lists, segments: Index, start: Array, end: Array, step: float 
     low = np.maximum(np.searchsorted(scale, zero + beyond), first[owner])
     beyond = np.clip(base + nodes * step - AHEAD, 0, reach)
     high = np.minimum(np.searchsorted(scale, zero + beyond), (first + size)[owner])
+    beyond = np.clip(base + nodes * step - NEAR, -reach / 2, reach)
+    near = np.clip(np.searchsorted(scale, zero + beyond), low, high)
     some = np.flatnonzero((high > low) & (nodes > 0))
-    width, nodes = (high - low)[some], nodes[some]
-    order = np.lexsort((nodes, np.round(np.log(np.maximum(width, 1)) * 8)))
-    group = np.cumsum((width * nodes)[order]) // cells
+    width, full, nodes = (high - low)[some], (near - low)[some], nodes[some]
+    order = np.lexsort((nodes, np.round(np.log(np.maximum(full, 1)) * 8)))
+    group = np.cumsum((np.maximum(full, 1) * nodes)[order]) // cells
     batches = np.split(order, np.flatnonzero(np.diff(group)) + 1) if len(some) else []
-    return Windows(segments[owner][some], low[some], width, base[some], nodes, batches)
+    return Windows(segments[owner][some], low[some], width, full, base[some], nodes, batches)
 
 
 def starts(data: Lists, start: float = START) -> Array:
     """The node of each segment where the sum of its X is ``start``."""
-    return np.asarray(np.log(start) - np.log(data.mass))
+    return np.asarray(np.log(start) - np.log(np.add.reduceat(np.exp(data.y), data.first)))
 
 
 def last_nodes(data: Lists, segments: Index) -> Array:
@@ -188,7 +178,8 @@ class Cells:
     weight: Array  # [pieces, documents]: X at the first node
     go_on: Array  # [pieces, documents]: C
     time: Array  # [nodes]: X is weight * time
-    ratio: Array  # [pieces, documents, nodes]: e^-X / f; r is X times that
+    full: int  # number of documents not taken to second order
+    ratio: Array  # [pieces, full, nodes]: e^-X / f; r is X times that
     product: Array  # [pieces, nodes]: P, documents passed included; 0 after the last node
     spare: Array  # room for an array like ratio; both are overwritten by the thread's next batch
 
@@ -199,16 +190,22 @@ def cells(data: Lists, grid: Windows, batch: Index, step: float = STEP) -> Cells
     document, weight = grid.weights(data, batch)
     go_on = np.where(weight > 0, data.go_on[document], 1.0)
     time = np.exp(step * np.arange(int(nodes.max())))
-    ratio, f = scratch((*document.shape, len(time)))
-    np.multiply(-weight[:, :, None], time, out=ratio)
+    full = int(grid.full[batch].max())
+    ratio, f = scratch((len(batch), full, len(time)))
+    np.multiply(-weight[:, :full, None], time, out=ratio)
     np.exp(ratio, out=ratio)
-    np.multiply(ratio, (1.0 - go_on)[:, :, None], out=f)
-    f += np.maximum(go_on, 1e-300)[:, :, None]  # where C = 0, f may not underflow: the ratio is 1 there
+    np.multiply(ratio, (1.0 - go_on)[:, :full, None], out=f)
+    f += np.maximum(go_on, 1e-300)[:, :full, None]  # where C = 0, f may not underflow: the ratio is 1 there
     ratio /= f
     product = np.multiply.reduce(f, axis=1)
+    if full < weight.shape[1]:  # ln f = -(1 - C) X + (1 - C) C X^2 / 2
+        rest = ((1.0 - go_on) * weight)[:, full:]
+        second = np.einsum("ij,ij,ij->i", rest, go_on[:, full:], weight[:, full:]) / 2
+        # at the padding after a piece's last node X may be anything, and nothing may overflow there
+        product *= np.exp(np.minimum(time * (second[:, None] * time - rest.sum(axis=1)[:, None]), 0.0))
     product *= (data.before[low])[:, None]
     product[np.arange(product.shape[1]) >= nodes[:, None]] = 0.0
-    return Cells(document, weight, go_on, time, ratio, product, f)
+    return Cells(document, weight, go_on, time, full, ratio, product, f)
 
 
 _mine = threading.local()
@@ -267,7 +264,11 @@ def luce_exposure(log_weights: ArrayLike, continuation: ArrayLike, lengths: Arra
 
         def work(batch: Index) -> tuple[Index, Array]:
             here = cells(data, grid, batch)
-            total = np.matmul(here.ratio, (here.product * here.time)[:, :, None])[:, :, 0]
+            product = here.product * here.time
+            total = np.empty(here.document.shape)
+            total[:, : here.full] = np.matmul(here.ratio, product[:, :, None])[:, :, 0]
+            stay = (here.go_on * here.weight)[:, here.full :]  # r = X (1 - C X)
+            total[:, here.full :] = product.sum(axis=1)[:, None] - stay * (product @ here.time)[:, None]
             return here.document, total * here.weight * STEP
 
         scatter(out, work, grid.batches)
