@@ -1,23 +1,51 @@
-"""lightmeter: how rankings share out exposure, together with how relevant they are."""
+"""lightmeter: how rankings share out exposure, together with how relevant they are.
 
-from lightmeter.collection import Collection
-from lightmeter.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
-from lightmeter.errors import InputError, LightmeterError, MissingExtraError, TermError
-from lightmeter.evaluate import evaluate
-from lightmeter.load import load
-from lightmeter.measures.attention import ABR, Count, MeanScore, Share
-from lightmeter.measures.base import Measure
-from lightmeter.measures.exposure import EED, EEL, EER, EESpread
-from lightmeter.measures.groups import AWRF, GF, GFR, DeltaGF, DistrSim, MaxDeviation
-from lightmeter.measures.relevance import AP, DCG, ERR, RBP, RR, Judged, P, R, gERR, iRBU, nDCG
-from lightmeter.notation import parse
-from lightmeter.params import param
-from lightmeter.policies import Policy, Samples, Static
-from lightmeter.result import Result
-from lightmeter.targets import Equal, Given, Ideal, Pool, Proportional, Relevant, Target, Uniform
-from lightmeter.terms import Term
-from lightmeter.users import Attention, Cascade, Inverse, TopK, User
-from lightmeter.values import Values
+Names are loaded when they are first used, so that a program that needs one part does not wait for the others.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lightmeter.collection import Collection
+    from lightmeter.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
+    from lightmeter.errors import InputError, LightmeterError, MissingExtraError, TermError
+    from lightmeter.evaluation import evaluate
+    from lightmeter.loading import load
+    from lightmeter.measures.attention import ABR, Count, MeanScore, Share
+    from lightmeter.measures.base import Measure
+    from lightmeter.measures.exposure import EED, EEL, EER, EESpread
+    from lightmeter.measures.groups import AWRF, GF, GFR, DeltaGF, DistrSim, MaxDeviation
+    from lightmeter.measures.relevance import AP, DCG, ERR, RBP, RR, Judged, P, R, gERR, iRBU, nDCG
+    from lightmeter.notation import parse
+    from lightmeter.params import param
+    from lightmeter.policies import Policy, Samples, Static
+    from lightmeter.result import Result
+    from lightmeter.targets import Equal, Given, Ideal, Pool, Proportional, Relevant, Target, Uniform
+    from lightmeter.terms import Term
+    from lightmeter.users import Attention, Cascade, Inverse, TopK, User
+    from lightmeter.values import Values
+
+_HOME = {
+    "lightmeter.collection": "Collection",
+    "lightmeter.divergences": "JSD KL NMD RNOD TV W1 Divergence SqL2",
+    "lightmeter.errors": "InputError LightmeterError MissingExtraError TermError",
+    "lightmeter.evaluation": "evaluate",
+    "lightmeter.loading": "load",
+    "lightmeter.measures.attention": "ABR Count MeanScore Share",
+    "lightmeter.measures.base": "Measure",
+    "lightmeter.measures.exposure": "EED EEL EER EESpread",
+    "lightmeter.measures.groups": "AWRF GF GFR DeltaGF DistrSim MaxDeviation",
+    "lightmeter.measures.relevance": "AP DCG ERR RBP RR Judged P R gERR iRBU nDCG",
+    "lightmeter.notation": "parse",
+    "lightmeter.params": "param",
+    "lightmeter.policies": "Policy Samples Static",
+    "lightmeter.result": "Result",
+    "lightmeter.targets": "Equal Given Ideal Pool Proportional Relevant Target Uniform",
+    "lightmeter.terms": "Term",
+    "lightmeter.users": "Attention Cascade Inverse TopK User",
+    "lightmeter.values": "Values",
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 
 __all__ = [
     "ABR",
@@ -83,3 +111,17 @@ __all__ = [
     "param",
     "parse",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'lightmeter' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_MODULE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -11,7 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.threads import in_threads
+
 Hashes = NDArray[np.uint64]
+#: rows worked on at a time
+STEP = 1 << 20
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -72,19 +76,24 @@ class IdIndex:
         """
         if self._collides:
             return self._join(ids, group)
-        out = np.full(len(ids), -1, dtype=np.int32)
         if hashes is None:
             hashes = hash_ids(ids)
-        step = 1 << 20
-        for start in range(0, len(ids), step):
-            part = slice(start, start + step)
-            h = mix(hashes[part], None if self.group is None or group is None else group[part])
-            near = np.flatnonzero(self._bits[(h >> self._shift).astype(np.int64)])
-            h = h[near]
+        keys, belongs = hashes, None if self.group is None else group
+
+        def near(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            """Rows whose hash is in the index, and the entry that has it."""
+            part = slice(start, start + STEP)
+            h = mix(keys[part], None if belongs is None else belongs[part])
+            rows = np.flatnonzero(self._bits[(h >> self._shift).astype(np.int64)])
+            h = h[rows]
             at = np.searchsorted(self._sorted, h)
             at[at == len(self._sorted)] = 0
-            hit = self._sorted[at] == h
-            out[start + near[hit]] = self._order[at[hit]]
+            hit = self._sorted[at] == h if len(self._sorted) else np.zeros(len(h), dtype=bool)
+            return start + rows[hit], self._order[at[hit]]
+
+        out = np.full(len(ids), -1, dtype=np.int32)
+        for _, (found, entry) in in_threads(near, range(0, len(ids), STEP)):
+            out[found] = entry
         rows = np.flatnonzero(out >= 0)
         same = (ids.gather(rows) == self.ids.gather(out[rows])).to_numpy()
         if self.group is not None and group is not None:
@@ -112,16 +121,18 @@ def first_repeat(
     Rows of a group are contiguous, from ``offsets[g]`` to ``offsets[g + 1]``. Works through whole groups of about a
     million rows at a time.
     """
-    start, groups = 0, len(offsets) - 1
+    parts, start, groups = [], 0, len(offsets) - 1
     while start < groups:
-        end = int(np.searchsorted(offsets, offsets[start] + (1 << 20), side="right")) - 1
+        end = int(np.searchsorted(offsets, offsets[start] + STEP, side="right")) - 1
         end = min(max(end, start + 1), groups)
-        rows = slice(int(offsets[start]), int(offsets[end]))
-        pair = _repeat_within(ids, group, rows, mix(hashes[rows], group[rows]), np.diff(offsets[start : end + 1]))
-        if pair is not None:
-            return pair
+        parts.append(offsets[start : end + 1])
         start = end
-    return None
+
+    def within(part: NDArray[np.int64]) -> tuple[int, int] | None:
+        rows = slice(int(part[0]), int(part[-1]))
+        return _repeat_within(ids, group, rows, mix(hashes[rows], group[rows]), np.diff(part))
+
+    return next((pair for _, pair in in_threads(within, parts) if pair is not None), None)
 
 
 def _repeat_within(

@@ -16,6 +16,17 @@ from lightmeter.params import Maybe, Number, TermOf, constraint_of, param
 _registry: dict[str, dict[str, type[Term]]] = {}
 #: other names of the field that are understood; they print as ours
 ALIASES = {"NDCG": "nDCG", "MAP": "AP", "MRR": "RR", "Precision": "P", "Recall": "R", "IRBU": "iRBU", "GERR": "gERR"}
+#: modules of lightmeter that define terms
+OURS = (
+    "users",
+    "policies",
+    "targets",
+    "divergences",
+    "measures.relevance",
+    "measures.exposure",
+    "measures.groups",
+    "measures.attention",
+)
 KINDS = ("measure", "user", "target", "divergence", "policy")
 
 
@@ -121,7 +132,16 @@ def unknown_parameter(cls: type[Term], name: str) -> str:
 
 def registered(kind: str) -> dict[str, type[Term]]:
     """All terms of a kind by name, in the order of their definition."""
+    load_terms()
     return dict(_registry.get(kind, {}))
+
+
+def load_terms() -> None:
+    """Import the modules of lightmeter that define terms."""
+    from importlib import import_module
+
+    for module in OURS:
+        import_module(f"lightmeter.{module}")
 
 
 def lookup(name: str, kind: str | None = None) -> type[Term]:
@@ -132,6 +152,7 @@ def lookup(name: str, kind: str | None = None) -> type[Term]:
     TermError
         With a suggestion, where no term of that kind has the name.
     """
+    load_terms()
     name = ALIASES.get(name, name)
     for k in [kind] if kind else KINDS:
         if name in _registry.get(k, {}):

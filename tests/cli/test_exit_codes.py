@@ -339,7 +339,7 @@ def test_a_defect_is_short_unless_asked(lightmeter, monkeypatch):
 def test_warnings_are_one_line(lightmeter, monkeypatch):
     import warnings
 
-    from lightmeter.load import load
+    from lightmeter.loading import load
 
     def warn(*args: object, **kwargs: object) -> object:
         with warnings.catch_warnings():

@@ -20,10 +20,12 @@ from lightmeter.cli.streams import leave_pipes, write_out
 from lightmeter.cli.writing import FORMATS, render, terminal_width
 from lightmeter.collection import Collection
 from lightmeter.errors import LightmeterError
-from lightmeter.evaluate import evaluate
+from lightmeter.evaluation import evaluate
+from lightmeter.io.arrow import Reading
 from lightmeter.io.groups import KINDS
+from lightmeter.io.runs import read_runs
 from lightmeter.io.sources import split_kind, split_name
-from lightmeter.load import load
+from lightmeter.loading import load
 from lightmeter.output.files import check_not_input, check_writable, write_whole
 from lightmeter.plugins import load_plugin, parse_term
 from lightmeter.result import Result
@@ -73,6 +75,8 @@ class Request:
     output: str | None = None
     manifest: str | None = None
     quiet: bool = False
+    #: the first run, where it is being read already
+    reading: Reading | None = None
 
     @classmethod
     def of(cls, **given: Any) -> Request:
@@ -198,8 +202,11 @@ def _policy(text: str | None) -> Any:
 
 
 def _load(request: Request, measures: list[Any]) -> Collection:
+    columns = pairs("--columns", request.columns) or None
+    reading, request.reading = request.reading, None
+    first = read_runs(request.runs[0], columns=columns, reading=reading)
     return load(
-        request.runs if len(request.runs) > 1 else request.runs[0],
+        [*first, *request.runs[1:]],
         request.qrels,
         request.groups or None,
         request.targets or None,
@@ -208,7 +215,7 @@ def _load(request: Request, measures: list[Any]) -> Collection:
         sequence=request.sequence,
         segment=request.segment,
         queries=request.queries,
-        columns=pairs("--columns", request.columns) or None,
+        columns=columns,
         ordinal=texts_by_name("--ordinal", request.ordinal) or None,
         bins=numbers_by_name("--bins", request.bins) or None,
         bias=request.bias,

@@ -8,12 +8,14 @@ are looked at on their way to Arrow. Both return None where the exact reader has
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from .arrow import Reading, read_fields, start_reading
 from .tables import Source
 from .text import BOM, Odd, Scan, broken, head_lines, line_finder, sysdesc_lines
 from .trec import TrecRows
@@ -22,12 +24,29 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Scalar = TypeVar("Scalar", np.int32, np.float64)
-_COLUMNS = ("query", "second", "doc", "rank", "score", "tag")
-_PIECE = 1 << 20
 
 
-def fast_run(path: str) -> TrecRows | None:
-    """Read a clean TREC run with Arrow, or return None when it is not clean."""
+def fast_run(path: str, reading: Reading | None = None) -> TrecRows | None:
+    """Read a clean TREC run with Arrow, or return None when it is not clean.
+
+    Parameters
+    ----------
+    path
+        The file.
+    reading
+        Where it is being read already.
+    """
+    reading = reading or start_reading(path)
+    if reading is not None:
+        plain = reading
+        rows = _rows(path, lambda: _plain(plain), 0)
+        if rows is not None and reading.proven(len(rows.score)):
+            return rows
+    return _rest(path)
+
+
+def _rest(path: str) -> TrecRows | None:
+    """Read a run that is not plain ASCII text without blank lines, but may be clean."""
     first = head_lines(path)
     skip = sysdesc_lines(first)
     start = next((i for i in range(skip, len(first)) if first[i].strip(" \t\r")), None)
@@ -35,17 +54,18 @@ def fast_run(path: str) -> TrecRows | None:
         return None
     delimiter = "\t" if "\t" in first[start] else " "
     n = len(first[start].rstrip("\r").split(delimiter))
-    if n not in (5, 6):
+    if n not in (5, 6) or any("\ufffd" in line for line in first[:skip]):
         return None
-    if any("\ufffd" in line for line in first[:skip]):
+    return _rows(path, lambda: _watched(path, _skipped_bytes(path, first[:skip]), delimiter, n), skip)
+
+
+def _rows(path: str, read: Callable[[], tuple[pa.Table, int] | None], skip: int) -> TrecRows | None:
+    """The rows of what was read; the table belongs to nobody else, so it can be freed piece by piece."""
+    found = read()
+    if found is None:
         return None
-    read = _plain(path, delimiter, n) if start == 0 and _looks_plain(first, delimiter, n) else None
-    if read is None:
-        read = _watched(path, _skipped_bytes(path, first[:skip]), delimiter, n)
-    if read is None:
-        return None
-    columns, blank = read
-    del read
+    columns, blank = found
+    del found
     columns = columns.unify_dictionaries()
     queries, query = _codes(columns.column("query"))
     seconds, second = _codes(columns.column("second"))
@@ -68,64 +88,18 @@ def fast_run(path: str) -> TrecRows | None:
 # Plain files
 
 
-def _looks_plain(lines: list[str], delimiter: str, n: int) -> bool:
-    """Whether the first lines have nothing that the census would object to, so that it is worth trying."""
-    for line in lines[:100]:
-        fields = line.split(delimiter)
-        if len(fields) != n or not line.isascii() or not fields[3].isdigit() or min(line) < " " != delimiter:
-            return delimiter == "\t" and len(fields) == n and line.isascii() and fields[3].isdigit()
-    return True
-
-
-def _plain(path: str, delimiter: str, n: int) -> tuple[pa.Table, int] | None:
-    """Let Arrow read the file by itself; None unless it consists of ASCII, one separator between fields, and nothing
-    else
-    below the letters.
+def _plain(reading: Reading) -> tuple[pa.Table, int] | None:
+    """What Arrow read by itself; None where a field is empty.
 
     Arrow has seen n - 1 separators and an end in every line. If no more bytes than these are at or below the space (or
-    beyond ASCII), there
-    are no blank lines, carriage returns, other blanks or control characters. A separator too many in one place could
-    make up for
-    a missing field elsewhere in the line, but then a field is empty: the rank, which then is no number, or one that
-    is looked at.
+    beyond ASCII), which the census tells, there are no blank lines, carriage returns, other blanks or control
+    characters. A separator too many in one place could make up for a missing field elsewhere in the line, but then a
+    field is empty: the rank, which is no number then, or one that is looked at here and in ``_rows``.
     """
-    if path.endswith((".gz", ".zst")) or not _is_text(path):
-        return None
-    table = _arrow(path, delimiter, n, {"rank": "int32"})
-    if table is None or _census(path) != table.num_rows * n - _open_end(path):
-        return None
-    if "" in _names(table.column("second")) or _shortest(table.column("doc")) == 0:
+    table = reading.take()
+    if table is None or "" in _names(table.column("second")) or _shortest(table.column("doc")) == 0:
         return None
     return table.drop_columns(["rank"]), 0
-
-
-def _is_text(path: str) -> bool:
-    with open(path, "rb") as stream:
-        head = stream.read(4)
-    return not head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", BOM))
-
-
-def _census(path: str) -> int:
-    """Number of bytes at or below the space, or beyond ASCII."""
-    import mmap
-
-    with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        # beyond ASCII a signed byte is negative
-        signed = np.frombuffer(data, np.int8)
-        total = 0
-        below = np.empty(_PIECE, dtype=bool)
-        for at in range(0, len(signed), _PIECE):
-            piece = signed[at : at + _PIECE]
-            total += int(np.count_nonzero(np.less_equal(piece, 32, out=below[: len(piece)])))
-        del signed, piece
-    return total
-
-
-def _open_end(path: str) -> int:
-    """1 where the last line has no end, else 0."""
-    with open(path, "rb") as stream:
-        stream.seek(-1, 2)
-        return int(stream.read(1) != b"\n")
 
 
 def _shortest(column: pa.ChunkedArray) -> int:
@@ -159,7 +133,7 @@ def _watched(path: str, skip: int, delimiter: str, n: int) -> tuple[pa.Table, in
     other = b" " if delimiter == "\t" else b"\t"
     scan = Scan(path, skip, blanks=other, single=ord(delimiter))
     try:
-        table = _arrow(pa.PythonFile(scan, mode="r"), delimiter, n, {})
+        table = read_fields(pa.PythonFile(scan, mode="r"), delimiter, n, {})
     except Odd:
         return None
     except OSError as error:
@@ -170,32 +144,6 @@ def _watched(path: str, skip: int, delimiter: str, n: int) -> tuple[pa.Table, in
 
 
 # Arrow's columns
-
-
-def _arrow(source: Any, delimiter: str, n: int, more: dict[str, str]) -> pa.Table | None:
-    import pyarrow as pa
-    import pyarrow.csv as csv
-
-    coded = pa.dictionary(pa.int32(), pa.string())
-    types = {"query": coded, "second": coded, "doc": pa.string(), "score": pa.float64()}
-    types |= {name: pa.type_for_alias(kind) for name, kind in more.items()}
-    try:
-        return csv.read_csv(
-            source,
-            read_options=csv.ReadOptions(column_names=_COLUMNS[:n], block_size=1 << 23),
-            parse_options=csv.ParseOptions(
-                delimiter=delimiter, quote_char=False, double_quote=False, escape_char=False
-            ),
-            convert_options=csv.ConvertOptions(
-                include_columns=list(types),
-                column_types=types,
-                null_values=[],
-                strings_can_be_null=False,
-                check_utf8=False,
-            ),
-        )
-    except pa.ArrowInvalid:
-        return None
 
 
 def _names(column: pa.ChunkedArray) -> set[str]:

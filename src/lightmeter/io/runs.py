@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from .arrow import Reading
 from .checks import identifiers, numbers
 from .dictionaries import dict_table
 from .fast import fast_run
@@ -65,7 +66,9 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns | None = 
     return runs[0]
 
 
-def read_runs(source: Any, *, name: str | None = None, columns: Columns | None = None) -> list[RunTable]:
+def read_runs(
+    source: Any, *, name: str | None = None, columns: Columns | None = None, reading: Reading | None = None
+) -> list[RunTable]:
     """Read one or several runs: as :func:`read_run`, also a table whose ``run`` column has several values, or
     ``{name: source}``.
 
@@ -75,6 +78,8 @@ def read_runs(source: Any, *, name: str | None = None, columns: Columns | None =
         What :func:`read_run` takes, or a dictionary from names to such sources.
     name, columns
         As for :func:`read_run`.
+    reading
+        Where one of its files is being read already.
 
     Returns
     -------
@@ -96,7 +101,7 @@ def read_runs(source: Any, *, name: str | None = None, columns: Columns | None =
     if len(formats) > 1:
         raise InputError("TREC files and tables are mixed", where=path, accepted="part files of one format")
     if formats.pop():
-        return [_trec_run(name or path, path, found.files, found.ignored)]
+        return [_trec_run(name or path, path, found.files, found.ignored, reading)]
     tables = [read_table_file(file, RUN_SHAPE, columns) for file in found.files]
     return _runs_of_table(join(path, tables, found.ignored), name, path, columns)
 
@@ -114,8 +119,10 @@ def _names_runs(source: Mapping[Any, Any]) -> bool:
 # TREC files
 
 
-def _trec_run(name: str, path: str, files: tuple[str, ...], ignored: dict[str, int]) -> RunTable:
-    pieces = [trec_file(file) for file in files]
+def _trec_run(
+    name: str, path: str, files: tuple[str, ...], ignored: dict[str, int], reading: Reading | None
+) -> RunTable:
+    pieces = [trec_file(file, reading if reading and reading.path == file else None) for file in files]
     if len(pieces) == 1:
         whole = pieces[0]
     else:
@@ -134,9 +141,9 @@ def _trec_run(name: str, path: str, files: tuple[str, ...], ignored: dict[str, i
     )
 
 
-def trec_file(path: str, *, exact: bool = False) -> TrecRows:
+def trec_file(path: str, reading: Reading | None = None, *, exact: bool = False) -> TrecRows:
     """Read one TREC run file, by the fast path where the file is clean (``exact``: never)."""
-    fast = None if exact else fast_run(path)
+    fast = None if exact else fast_run(path, reading)
     if fast is not None:
         return fast
     rows = exact_fields(path, 5, 6, RUN_FILE, passed=(3, 5))

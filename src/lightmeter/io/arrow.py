@@ -1,0 +1,138 @@
+"""Plain run files, read by Arrow on its own while others work.
+
+Nothing heavy is imported with this module: the command line starts to read the first run here, and imports the rest of
+lightmeter meanwhile.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_COLUMNS = ("query", "second", "doc", "rank", "score", "tag")
+_PIECE = 1 << 20
+_MARKS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"PAR1")
+
+
+class Reading:
+    """A run file on its way into memory.
+
+    Attributes
+    ----------
+    path
+        The file.
+    delimiter, fields
+        What its lines look like.
+    """
+
+    def __init__(self, path: str, delimiter: str, fields: int) -> None:
+        self.path, self.delimiter, self.fields = path, delimiter, fields
+        self._pool = ThreadPoolExecutor(1)
+        # the rank is read as a number only to prove that it is there
+        self._table: Future[Any] | None = self._pool.submit(read_fields, path, delimiter, fields, {"rank": "int32"})
+        self._small: Future[int] = self._pool.submit(census, path)
+        self._pool.shutdown(wait=False)
+
+    def take(self) -> pa.Table | None:
+        """Arrow's table, None where it found something out of the ordinary; handed over once, so it can be freed."""
+        table, self._table = self._table, None
+        return None if table is None else table.result()
+
+    def proven(self, rows: int) -> bool:
+        """Whether nothing but one separator between fields and one end a line stands at or below the space."""
+        return self._small.result() == rows * self.fields - open_end(self.path)
+
+
+def start_reading(path: str) -> Reading | None:
+    """Start to read a file in the background, None unless its first lines are clean TREC lines.
+
+    Only regular, uncompressed files are tried; the first lines must have the same number of fields, five or six,
+    between single spaces or tabs, and a whole number as rank.
+    """
+    try:
+        with open(path, "rb") as stream:
+            if not stream.seekable():
+                return None
+            head = stream.read(1 << 14)
+    except OSError:
+        return None
+    if head.startswith(_MARKS) or not head.isascii():
+        return None
+    lines = head.decode("ascii").split("\n")
+    lines = lines[:100] if len(lines) > 100 else lines[:-1]
+    if not lines or not lines[0].strip():
+        return None
+    delimiter = "\t" if "\t" in lines[0] else " "
+    fields = len(lines[0].split(delimiter))
+    clean = fields in (5, 6) and all(_is_clean(line, delimiter, fields) for line in lines)
+    return Reading(path, delimiter, fields) if clean else None
+
+
+def _is_clean(line: str, delimiter: str, fields: int) -> bool:
+    cells = line.split(delimiter)
+    return len(cells) == fields and len(line.split()) == fields and cells[3].isdigit() and not line.endswith("\r")
+
+
+def read_fields(source: Any, delimiter: str, fields: int, more: dict[str, str]) -> pa.Table | None:
+    """Arrow's table of a run, None where a line has another number of fields or a score is no number.
+
+    Parameters
+    ----------
+    source
+        A path, or an Arrow file.
+    delimiter, fields
+        What lines look like.
+    more
+        Further columns and their Arrow types.
+    """
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    coded = pa.dictionary(pa.int32(), pa.string())
+    types = {"query": coded, "second": coded, "doc": pa.string(), "score": pa.float64()}
+    types |= {name: pa.type_for_alias(kind) for name, kind in more.items()}
+    try:
+        return csv.read_csv(
+            source,
+            read_options=csv.ReadOptions(column_names=_COLUMNS[:fields], block_size=1 << 23),
+            parse_options=csv.ParseOptions(
+                delimiter=delimiter, quote_char=False, double_quote=False, escape_char=False
+            ),
+            convert_options=csv.ConvertOptions(
+                include_columns=list(types),
+                column_types=types,
+                null_values=[],
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def census(path: str) -> int:
+    """Number of bytes at or below the space, or beyond ASCII."""
+    import mmap
+
+    import numpy as np
+
+    with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        # beyond ASCII a signed byte is negative
+        signed = np.frombuffer(data, np.int8)
+        total = 0
+        below = np.empty(_PIECE, dtype=bool)
+        for at in range(0, len(signed), _PIECE):
+            piece = signed[at : at + _PIECE]
+            total += int(np.count_nonzero(np.less_equal(piece, 32, out=below[: len(piece)])))
+        del signed, piece
+    return total
+
+
+def open_end(path: str) -> int:
+    """1 where the last line has no end, else 0."""
+    with open(path, "rb") as stream:
+        stream.seek(-1, 2)
+        return int(stream.read(1) != b"\n")
