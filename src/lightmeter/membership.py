@@ -117,34 +117,40 @@ class Columns:
         some = mass[:, 0] > 0
         return np.where(some[:, None], p, 0.0), some
 
-    def prefixes(self, depth: int) -> Iterator[tuple[slice, Array, NDArray[np.bool_]]]:
-        """Distributions over the first k documents, for k = 1 .. depth.
+    def prefixes(self, depth: int) -> Iterator[tuple[slice, slice, Array, NDArray[np.bool_]]]:
+        """Distributions over the first k documents, for k = 1 .. depth, in pieces that fit the cache.
 
         Yields
         ------
-        rankings, p, some
-            A slice of rankings, their distributions ``[.., depth, width]`` and whether any of the first k documents is
-            known ``[.., depth]``.
+        rankings, ranks, p, some
+            A slice of rankings and of ranks, their distributions ``[rankings, ranks, width]`` and whether any of the
+            first k documents is known ``[rankings, ranks]``.
         """
         m = self.membership
         rankings = m.shape[0]
         depth = min(depth, m.shape[1])
-        step = max(CUBE // max(depth * self.width, 1), 1)
+        across = min(max(CUBE // max(self.width, 1), 16), max(depth, 1))
+        step = max(CUBE // max(across * self.width, 1), 1)
         bounds = np.searchsorted(m.ranking, np.arange(0, rankings + step, step))
+        count = np.cumsum(m.known[:, :depth], axis=1)
         for number, start in enumerate(range(0, rankings, step)):
             part = slice(start, min(start + step, rankings))
             pairs = slice(bounds[number], bounds[number + 1])
-            shallow = m.rank[pairs] < depth
-            # values first in memory: sums over them are then sums of long rows
-            cube = np.zeros((self.width, part.stop - start, depth))
-            at = (self.column[pairs][shallow], m.ranking[pairs][shallow] - start, m.rank[pairs][shallow])
-            cube[at] = m.weight[pairs][shallow]
-            if m.spread is not None:
-                cube += m.spread[part, :depth] / m.size
-            np.cumsum(cube, axis=-1, out=cube)
-            count = np.cumsum(m.known[part, :depth], axis=1)
-            cube /= np.maximum(count, 1)
-            yield part, np.moveaxis(cube, 0, -1), count > 0
+            above = np.zeros((self.width, part.stop - start))
+            for top in range(0, depth, across):
+                ranks = slice(top, min(top + across, depth))
+                inside = (m.rank[pairs] >= top) & (m.rank[pairs] < ranks.stop)
+                # values first in memory: sums over them are then sums of long rows
+                cube = np.zeros((self.width, part.stop - start, ranks.stop - top))
+                at = (self.column[pairs][inside], m.ranking[pairs][inside] - start, m.rank[pairs][inside] - top)
+                cube[at] = m.weight[pairs][inside]
+                if m.spread is not None:
+                    cube += m.spread[part, ranks] / m.size
+                cube[:, :, 0] += above
+                np.cumsum(cube, axis=-1, out=cube)
+                above = cube[:, :, -1].copy()
+                cube /= np.maximum(count[part, ranks], 1)
+                yield part, ranks, np.moveaxis(cube, 0, -1), count[part, ranks] > 0
 
 
 def membership(block: Block, by: str) -> Membership:

@@ -115,9 +115,9 @@ def _stopped_similarity(measure: GF | DeltaGF, block: Block, goal: Distribution)
     depth = int(alive[-1]) + 1 if len(alive) else 0
     columns = block.membership(measure.by).columns(goal, block.query)
     value = np.zeros(block.shape[0])
-    for part, p, some in columns.prefixes(depth):
+    for part, ranks, p, some in columns.prefixes(depth):
         similar = 1.0 - measure.div.value(p, columns.q[part, None, :])
-        value[part] = (stop[part, :depth] * np.where(some, similar, 0.0)).sum(axis=1)
+        value[part] += (stop[part, ranks] * np.where(some, similar, 0.0)).sum(axis=1)
     return _explained(Values(value), block, measure.by, goal, measure.cutoff)
 
 
