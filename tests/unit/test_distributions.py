@@ -11,6 +11,10 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
+from lightmeter.block import Block
+from lightmeter.context import Context
+from lightmeter.distributions import distribution
+from lightmeter.rankings import Ranked
 
 RUN = {"one": {"q": ["a", "b", "c"], "r": ["c", "d"]}, "two": {"q": ["d", "a"], "r": ["a"]}}
 QRELS = {"q": {"a": 2, "b": 0, "z": 1}, "r": {"c": 1, "d": 1}}
@@ -225,3 +229,41 @@ def test_distinct_values_are_the_documents_own() -> None:
         1.25,
         0.75,
     ]
+
+
+def test_columns_are_those_that_occur() -> None:
+    """Of many nominal values only those of the ranking and its target get a column."""
+    docs = [f"d{i:03}" for i in range(200)]
+    groups = {"g": {d: f"v{d}" for d in docs}}
+    c = lm.load(run={"q": docs[:3], "r": docs[10:12]}, groups=groups)
+    run = c.runs["run"]
+    ranked, _ = Ranked.of(c, run, "file")
+    context = Context(c, {"run": ranked}, unknown="drop")
+    block = Block(context, ranked, np.arange(2))
+    goal = distribution(context, lm.Pool(of="run", depth=2), "g", "run")
+    columns = block.membership("g").columns(goal, block.query)
+    assert columns.width == 3
+    assert columns.total(np.ones((2, 3))).sum(axis=1).tolist() == [3, 2]
+    assert columns.q.sum(axis=1).tolist() == [1, 1]
+
+
+def test_by_group() -> None:
+    """Counts, shares and mean scores by group: soft members count by their weight, several values in each or split."""
+    soft = pl.DataFrame(
+        [("a", "s", "x", 0.25), ("a", "s", "y", 0.75), ("b", "s", "x", 1.0)],
+        schema=["doc", "attribute", "value", "weight"],
+        orient="row",
+    )
+    c = lm.load(run={"q": {"a": 4.0, "b": 2.0, "u": 1.0}}, groups=[soft, {"m": {"a": ["x", "y"], "b": "x"}}])
+    r = lm.evaluate(c, [m(by=by) for by in ("s", "m") for m in (lm.Count, lm.Share, lm.MeanScore)])
+    found = [float(x.values.value[0]) for x in r.cells]
+    assert found == pytest.approx(
+        [
+            *(1.25, 0.75, 1, 1.25 / 3, 0.75 / 3, 1 / 3, (0.25 * 4 + 2) / 1.25, 4, 1),
+            *(2, 1, 1, 1.5 / 3, 0.5 / 3, 1 / 3, (0.5 * 4 + 2) / 1.5, 4, 1),
+        ]
+    )
+    cut = lm.evaluate(c, [lm.Share(by="s", cutoff=1), lm.MeanScore(by="s", cutoff=1), lm.Share(by="s", cutoff=9)])
+    found = [float(x.values.value[0]) for x in cut.cells]
+    assert found == pytest.approx([0.25, 0.75, 0, 4, 4, np.nan, 1.25 / 3, 0.25, 1 / 3], nan_ok=True)
+    assert cut.cells[5].values.reasons().tolist() == ["empty_group"]

@@ -218,6 +218,8 @@ def test_refused(measures: Any, options: Any, words: str) -> None:
         lm.EESpread(),
         lm.GF(by="g"),
         lm.EED(user=lm.Cascade(p=0.5, u=0.5)),
+        lm.EED(by="g"),
+        lm.EER(),
         lm.Judged(),
         lm.GFR(of=[lm.ERR(), lm.AWRF(by="g")]),
     ],
@@ -228,6 +230,9 @@ def test_judgments_needed(measure: Any) -> None:
     with pytest.raises(lm.LightmeterError, match="needs judgments"):
         lm.evaluate(c, [measure])
     lm.evaluate(c, [lm.GF(by="g", user=lm.RBP(p=0.5)), lm.AWRF(by="g"), lm.ABR(by="g"), lm.Count(by="g")])
+    # disparity needs none, but of the exposure of relevant documents, or of a user who stops at them
+    both = lm.evaluate(c, [lm.EED(), lm.EED(by="g", docs="all")], unknown="drop")
+    assert [x.values.value[1] for x in both.cells if x.run == "one"] == [1.25, 1.25]
 
 
 def test_policies() -> None:
