@@ -66,6 +66,11 @@ def test_means_reasons_and_unanswered() -> None:
     assert "two leaves 1 of 3 queries unanswered" in r.conventions["missing"]
     skipped = result(missing="skip")
     assert skipped.mean().filter(run="two", measure="RR")["value"].to_list() == [0.5]
+    frame = skipped.per_query().filter(run="two", query="q3")
+    assert frame["reason"].to_list() == ["not_in_run"] * 5
+    assert frame["value"].is_nan().all()
+    disparity = lm.evaluate(lm.load(run=RUNS, qrels=QRELS), [lm.EED()], missing="skip").mean().filter(run="two")
+    assert (disparity["value"].item(), disparity["n"].item()) == (1.0, 2)
     with pytest.raises(lm.LightmeterError, match="run two does not answer query 'q3'"):
         result(missing="error")
 
