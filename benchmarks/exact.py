@@ -5,8 +5,8 @@
 Calls are alternated and the median is taken, so that what else runs on the machine weighs on all alike. The sampler
 draws the paper's 50 rankings a query by the exponential race in one array [50, 250, 100] and adds up the views at the
 ranks; of the forms tried (argsort, argpartition for the ranks that still have a view above 1e-9, single precision, a
-thread a core) the fastest is the one compared with. Processor time is beside the time on the clock: it does not depend on
-how many cores are free.
+thread a core) the fastest is the one compared with. Processor time stands beside the time on the clock: it depends less
+on how many cores are free.
 """
 
 from __future__ import annotations

@@ -13,18 +13,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lightmeter.exposure.luce import (
+from lightmeter.exposure.grid import (
     TINY,
     Index,
     Lists,
-    cells,
     last_nodes,
     lists,
+    over_nodes,
     scatter,
     starts,
     tail_sums,
     windows,
 )
+from lightmeter.exposure.luce import START, cells
 
 Array = NDArray[np.float64]
 
@@ -63,7 +64,7 @@ def luce_vjp(
     out = np.zeros(len(data.y))
     segments = np.flatnonzero((data.size > 1) & (data.before[data.first] > TINY))
     if len(segments):
-        start = starts(data)
+        start = starts(data, START)
         _add_tail(out, data, segments, weight, start)
         grid = windows(data, segments, start[segments], last_nodes(data, segments), STEP)
 
@@ -73,7 +74,7 @@ def luce_vjp(
             x, product = here.weight, here.product * here.time
             away, stay = 1.0 - here.go_on, (here.go_on * x)[:, full:]
             toward = cotangent * x
-            both = np.matmul(toward[:, None, :full], ratio)[:, 0, :]
+            both = np.einsum("ij,ijk->ik", toward[:, :full], ratio)
             both += toward[:, full:].sum(axis=1)[:, None] - np.outer((toward[:, full:] * stay).sum(axis=1), time)
             both *= product * time  # P S e^x
             np.multiply(ratio, away[:, :full, None], out=spare)
@@ -83,11 +84,11 @@ def luce_vjp(
             spare += 1.0
             spare *= ratio  # (1 - X + (1 - C) r) e^-X / f
             own, cross = np.empty(x.shape), np.empty(x.shape)
-            own[:, :full] = np.matmul(spare, product[:, :, None])[:, :, 0]
-            cross[:, :full] = np.matmul(ratio, both[:, :, None])[:, :, 0]
+            own[:, :full] = over_nodes(spare, product)
+            cross[:, :full] = over_nodes(ratio, both)
             # to second order r = X (1 - C X) and r (1 - X + (1 - C) r) = X (1 - 2 C X)
-            own[:, full:] = product.sum(axis=1)[:, None] - 2.0 * stay * (product @ time)[:, None]
-            cross[:, full:] = both.sum(axis=1)[:, None] - stay * (both @ time)[:, None]
+            own[:, full:] = product.sum(axis=1)[:, None] - 2.0 * stay * over_nodes(product, time)[:, None]
+            cross[:, full:] = both.sum(axis=1)[:, None] - stay * over_nodes(both, time)[:, None]
             return here.document, STEP * x * (cotangent * own - away * cross)
 
         scatter(out, work, grid.batches)

@@ -19,155 +19,30 @@ falls into independent segments.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lightmeter.errors import LightmeterError
-from lightmeter.threads import in_threads
+from lightmeter.exposure.grid import (
+    TINY,
+    Index,
+    Lists,
+    Windows,
+    last_nodes,
+    lists,
+    over_nodes,
+    scatter,
+    scratch,
+    starts,
+    tail_sums,
+    windows,
+)
 
 Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 STEP = 0.33  # of the trapezoid rule
-GAP = 35.0  # neighbours further apart in log-weight never swap
-PAST = np.log(35.0)  # ln X from which a document counts as passed
-NEAR = np.log(3e-5)  # ln X below which a document is taken to second order
-AHEAD = np.log(1e-15)  # ln X below which a document counts as still to come
 START = 3e-3  # sum of X at the first node; what lies before is summed in closed form with an error below START^4
-TINY = 1e-18  # probability that anyone still reads, from which on nothing is added
-CELLS = 49_152  # numbers an array in the cache
-
-
-@dataclass(frozen=True)
-class Lists:
-    """Ranked lists as flat arrays over their documents, each list by falling log-weight and cut into segments."""
-
-    shape: tuple[int, ...]  # of the input
-    place: Index  # position of each document in the flattened input
-    y: Array  # log-weight, relative to the highest of the segment
-    go_on: Array  # continuation C
-    before: Array  # product of C over the documents above in the same list
-    rank: Index  # number of documents above in the same list
-    first: Index  # first document of each segment
-    size: Index  # number of documents of each segment
-
-    def spread(self, value: NDArray[np.float64]) -> Array:
-        """One value a segment, repeated for its documents."""
-        return np.repeat(value, self.size)
-
-    def restore(self, value: NDArray[np.float64]) -> Array:
-        """Values of documents in the shape of the input, 0 where there is none; further axes of ``value`` stay last."""
-        out = np.zeros((int(np.prod(self.shape)), *value.shape[1:]))
-        out[self.place] = value
-        return out.reshape(*self.shape, *value.shape[1:])
-
-
-def lists(log_weights: ArrayLike, continuation: ArrayLike = 1.0, lengths: ArrayLike | None = None) -> Lists:
-    """Sort ranked lists and cut them into segments that do not mix; parameters as for :func:`luce_exposure`."""
-    given = np.asarray(log_weights, dtype=np.float64)
-    if given.ndim not in (1, 2):
-        raise LightmeterError(f"log-weights have {given.ndim} axes. Accepted: [n] or [queries, n].")
-    y = np.atleast_2d(given)
-    there = ~np.isnan(y)
-    if lengths is not None:
-        there &= np.arange(y.shape[1]) < np.asarray(lengths).reshape(-1, 1)
-    if np.isinf(y[there]).any():
-        raise LightmeterError("a log-weight is infinite. Accepted: finite numbers, and NaN where there is no document.")
-    go_on = np.broadcast_to(np.asarray(continuation, dtype=np.float64), given.shape).reshape(y.shape)
-    if not ((go_on >= 0) & (go_on <= 1) | ~there).all():
-        raise LightmeterError("a continuation is no probability. Accepted: numbers from 0 to 1.")
-    order = np.argsort(np.where(there, -y, np.inf), axis=1)
-    keep = np.take_along_axis(there, order, axis=1)
-    y = np.take_along_axis(y, order, axis=1)
-    go_on = np.where(keep, np.take_along_axis(go_on, order, axis=1), 1.0)
-    before = np.ones(y.shape)
-    np.cumprod(go_on[:, :-1], axis=1, out=before[:, 1:])
-    cut = keep.copy()
-    with np.errstate(over="ignore", invalid="ignore"):
-        cut[:, 1:] &= y[:, :-1] - y[:, 1:] > GAP
-    rank = np.broadcast_to(np.arange(y.shape[1]), y.shape)[keep]
-    place = (order + np.arange(len(y))[:, None] * y.shape[1])[keep]
-    first = np.flatnonzero(cut[keep])
-    size = np.diff(np.append(first, len(place)))
-    flat = y[keep]
-    return Lists(given.shape, place, flat - np.repeat(flat[first], size), go_on[keep], before[keep], rank, first, size)
-
-
-@dataclass(frozen=True)
-class Windows:
-    """Pieces of the grid, each a run of nodes with the documents that are neither passed nor still to come."""
-
-    segment: Index  # of each piece
-    low: Index  # first document
-    width: Index  # number of documents
-    full: Index  # number of them that are not taken to second order
-    base: Array  # first node x
-    nodes: Index  # number of nodes
-    batches: list[Index]  # pieces that are worked on together: about CELLS cells
-
-    def weights(self, data: Lists, batch: Index) -> tuple[Index, Array]:
-        """Documents of a batch ``[pieces, documents]`` and their X at the first node; padded with X = 0."""
-        low, width = self.low[batch][:, None], self.width[batch][:, None]
-        column = np.arange(int(width.max()))
-        document = np.minimum(low + column, len(data.y) - 1)
-        log = np.where(column < width, data.y[document] + self.base[batch][:, None], -np.inf)
-        return document, np.exp(log)
-
-
-def windows(data: Lists, segments: Index, start: Array, end: Array, step: float = STEP, cells: int = CELLS) -> Windows:
-    """Cut the nodes of some segments into pieces, and batch pieces of like size.
-
-    ``start`` and ``end`` are the first and last node of each such segment, ``cells`` is documents times nodes of a batch.
-    """
-    size, first = data.size[segments], data.first[segments]
-    total = np.maximum(np.ceil((end - start) / step), 0).astype(np.int64) + 1
-    longest = np.where(total <= 80, 80, 32)  # a short piece has fewer documents between near and past
-    pieces = -(-total // np.clip(cells // size, 16, longest))
-    length = -(-total // pieces)
-    owner = np.repeat(np.arange(len(segments)), pieces)
-    number = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    base = start[owner] + number * length[owner] * step
-    nodes = np.minimum(length[owner], total[owner] - number * length[owner])
-    # documents of one segment by falling y, segments one after the other on one rising scale
-    reach = float(-data.y.min(initial=0.0)) + 200.0
-    scale = np.repeat(np.arange(len(data.first)) * 2 * reach, data.size) - data.y
-    zero = segments[owner] * 2 * reach
-    beyond = np.clip(base - PAST, -reach / 2, reach)
-    low = np.maximum(np.searchsorted(scale, zero + beyond), first[owner])
-    beyond = np.clip(base + nodes * step - AHEAD, 0, reach)
-    high = np.minimum(np.searchsorted(scale, zero + beyond), (first + size)[owner])
-    beyond = np.clip(base + nodes * step - NEAR, -reach / 2, reach)
-    near = np.clip(np.searchsorted(scale, zero + beyond), low, high)
-    some = np.flatnonzero((high > low) & (nodes > 0))
-    width, full, nodes = (high - low)[some], (near - low)[some], nodes[some]
-    order = np.lexsort((nodes, np.round(np.log(np.maximum(full, 1)) * 8)))
-    group = np.cumsum((np.maximum(full, 1) * nodes)[order]) // cells
-    batches = np.split(order, np.flatnonzero(np.diff(group)) + 1) if len(some) else []
-    return Windows(segments[owner][some], low[some], width, full, base[some], nodes, batches)
-
-
-def starts(data: Lists, start: float = START) -> Array:
-    """The node of each segment where the sum of its X is ``start``."""
-    return np.asarray(np.log(start) - np.log(np.add.reduceat(np.exp(data.y), data.first)))
-
-
-def last_nodes(data: Lists, segments: Index) -> Array:
-    """The node of some segments from which on everything is passed or nobody reads."""
-    first, size = data.first[segments], data.size[segments]
-    end = PAST - data.y[first + size - 1]
-    with np.errstate(divide="ignore"):
-        begin = data.spread(np.log(data.before[data.first]))
-    for passed in (1.0, 2.5, 6.0):  # prod_j f_j is at most the product over documents with X > passed
-        fall = np.cumsum(np.log(data.go_on + (1.0 - data.go_on) * np.exp(-passed)))
-        ahead = data.spread(np.append(0.0, fall)[data.first])
-        reading = np.add.reduceat(begin + fall - ahead > np.log(TINY), data.first, dtype=np.int64)[segments]
-        stop = np.log(passed) - data.y[first + np.minimum(reading, size - 1)]
-        end = np.where(reading < size, np.minimum(end, stop), end)
-    return end
 
 
 @dataclass(frozen=True)
@@ -184,7 +59,7 @@ class Cells:
     spare: Array  # room for an array like ratio; both are overwritten by the thread's next batch
 
 
-def cells(data: Lists, grid: Windows, batch: Index, step: float = STEP) -> Cells:
+def cells(data: Lists, grid: Windows, batch: Index, step: float) -> Cells:
     """Evaluate a batch."""
     low, nodes = grid.low[batch], grid.nodes[batch]
     document, weight = grid.weights(data, batch)
@@ -206,26 +81,6 @@ def cells(data: Lists, grid: Windows, batch: Index, step: float = STEP) -> Cells
     product *= (data.before[low])[:, None]
     product[np.arange(product.shape[1]) >= nodes[:, None]] = 0.0
     return Cells(document, weight, go_on, time, full, ratio, product, f)
-
-
-_mine = threading.local()
-
-
-def scratch(shape: tuple[int, ...]) -> Array:
-    """Two arrays that are the thread's own: to ask the system for memory anew costs as much as to work on it."""
-    size = 2 * int(np.prod(shape))
-    if getattr(_mine, "room", np.zeros(0)).size < size:
-        _mine.room = np.empty(max(size, 3 * CELLS))
-    room: Array = _mine.room[:size].reshape(2, *shape)
-    return room
-
-
-def scatter(out: Array, work: Callable[[Index], tuple[Index, Array]], batches: list[Index]) -> None:
-    """Add what each batch gives its documents, in the order of the batches."""
-    runs = [batches[i : i + 4] for i in range(0, len(batches), 4)]
-    for _, parts in in_threads(lambda run: [work(batch) for batch in run], runs):
-        for document, value in parts:
-            np.add.at(out, document.ravel(), value.reshape(-1, *out.shape[1:]))
 
 
 def luce_exposure(log_weights: ArrayLike, continuation: ArrayLike, lengths: ArrayLike | None = None) -> Array:
@@ -258,27 +113,21 @@ def luce_exposure(log_weights: ArrayLike, continuation: ArrayLike, lengths: Arra
     out = data.before.copy()
     segments = np.flatnonzero((data.size > 1) & (data.before[data.first] > TINY))
     if len(segments):
-        start = starts(data)
+        start = starts(data, START)
         _add_tail(out, data, segments, start)
-        grid = windows(data, segments, start[segments], last_nodes(data, segments))
+        grid = windows(data, segments, start[segments], last_nodes(data, segments), STEP)
 
         def work(batch: Index) -> tuple[Index, Array]:
-            here = cells(data, grid, batch)
+            here = cells(data, grid, batch, STEP)
             product = here.product * here.time
             total = np.empty(here.document.shape)
-            total[:, : here.full] = np.matmul(here.ratio, product[:, :, None])[:, :, 0]
+            total[:, : here.full] = over_nodes(here.ratio, product)
             stay = (here.go_on * here.weight)[:, here.full :]  # r = X (1 - C X)
-            total[:, here.full :] = product.sum(axis=1)[:, None] - stay * (product @ here.time)[:, None]
+            total[:, here.full :] = product.sum(axis=1)[:, None] - stay * over_nodes(product, here.time)[:, None]
             return here.document, total * here.weight * STEP
 
         scatter(out, work, grid.batches)
     return data.restore(out)
-
-
-def tail_sums(step: float) -> tuple[float, float, float]:
-    """The sums over the nodes before the first of e^x, e^2x, e^3x, the first being x = 0."""
-    first, second, third = (float(step / np.expm1(m * step)) for m in (1, 2, 3))
-    return first, second, third
 
 
 def _add_tail(out: Array, data: Lists, segments: Index, start: Array) -> None:

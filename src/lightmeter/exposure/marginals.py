@@ -18,28 +18,20 @@ The product without document i is the product divided by its factor f. ``|f|^2``
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.luce import (
-    TINY,
-    Index,
-    Lists,
-    Windows,
-    last_nodes,
-    lists,
-    luce_exposure,
-    scatter,
-    starts,
-    tail_sums,
-    windows,
-)
+from lightmeter.exposure.grid import TINY, Index, Lists, Windows, last_nodes, lists, scatter, starts, tail_sums, windows
+from lightmeter.exposure.luce import luce_exposure
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 CELLS = 8_192  # numbers an array in the cache
+AT_ONCE = 8_000_000  # numbers of the transform of marginals
 START = 1e-4  # sum of X at the first node; what lies before is summed in closed form with an error below START^3
 
 
@@ -70,11 +62,17 @@ def rank_marginals(log_weights: ArrayLike, depth: int, lengths: ArrayLike | None
     """
     if depth < 1:
         raise LightmeterError(f"the depth is {depth}. Accepted: 1 or more ranks.")
-    data = lists(log_weights, 1.0, lengths)
-    ranks = min(depth, int(data.rank.max(initial=0)) + 1)
-    found = data.restore(_coefficients(data, np.eye(ranks)))
-    pad = [(0, 0)] * (found.ndim - 1) + [(0, depth - ranks)]
-    return np.pad(found, pad)
+    given = np.asarray(log_weights, dtype=np.float64)
+    rows, n = np.atleast_2d(given), given.shape[-1]
+    count = np.full(len(rows), n) if lengths is None else np.asarray(lengths).reshape(-1)
+    out = np.zeros((len(rows), n, depth))
+    some = max(1, AT_ONCE // max(4 * n * min(depth, n), 1))
+    for begin in range(0, len(rows), some):
+        part = slice(begin, begin + some)
+        data = lists(rows[part], 1.0, count[part])
+        ranks = min(depth, int(data.rank.max(initial=0)) + 1)
+        out[part, :, :ranks] = data.restore(_coefficients(data, np.eye(ranks)))
+    return out.reshape(*given.shape, depth)
 
 
 def luce_exposure_view(log_weights: ArrayLike, view: ArrayLike, lengths: ArrayLike | None = None) -> Array:
@@ -176,13 +174,13 @@ def _coefficients(data: Lists, readout: Array) -> Array:
     k = np.arange(depth)
     back = (2.0 / points) * (np.exp(-1j * np.outer(angle, k)) * radius**-k) @ readout
 
-    def work(batch: Index) -> tuple[Index, Array]:
-        document, value = _values(data, grid, batch, step, radius, angle)
-        flat = value.reshape(len(angle), -1)
-        total = flat.real.T @ (step * back.real) - flat.imag.T @ (step * back.imag)
-        return document, total
-
-    scatter(out, work, grid.batches)
+    if values == 1:
+        scatter(out[:, 0], lambda batch: _values(data, grid, batch, step, radius, angle, back[:, 0]), grid.batches)
+        return out
+    sums = np.zeros((len(data.y), len(angle)), dtype=np.complex128)
+    scatter(sums, lambda batch: _values(data, grid, batch, step, radius, angle, None), grid.batches)
+    out += sums.real @ back.real
+    out -= sums.imag @ back.imag
     return out
 
 
@@ -197,30 +195,45 @@ def _step(depth: int) -> float:
 
 
 def _values(
-    data: Lists, grid: Windows, batch: Index, step: float, radius: float, angle: Array
-) -> tuple[Index, Complex]:
-    """Documents of a batch ``[pieces, documents]`` and their sums over its nodes ``[points, pieces, documents]``."""
-    low, nodes = grid.low[batch], grid.nodes[batch]
+    data: Lists, grid: Windows, batch: Index, step: float, radius: float, angle: Array, mix: Complex | None
+) -> tuple[Index, NDArray[Any]]:
+    """Documents of a batch ``[pieces, documents]`` and their sums over its nodes: ``[pieces, documents, points]``.
+
+    With ``mix``, the real part of the sum over the points with these weights: ``[pieces, documents]``.
+    """
+    low, nodes, full = grid.low[batch], grid.nodes[batch], int(grid.full[batch].max())
     document, weight = grid.weights(data, batch)
+    go_on = data.go_on[document]
     node = np.arange(int(nodes.max()))
-    x = weight[:, :, None] * np.exp(step * node)
+    time = np.exp(step * node)
+    inside = node < nodes[:, None]
+    x = weight[:, :full, None] * time
     e = np.exp(-x)
     u = x * e
-    g = (1.0 - e) * data.go_on[document][:, :, None]
+    g = (1.0 - e) * go_on[:, :full, None]
     apart = np.square(e - radius * g) + 1e-300
     beside = 2.0 * radius * e * g
     e_complex, g_complex = e.astype(np.complex128), g.astype(np.complex128)
-    before = np.where(node < nodes[:, None], data.before[low][:, None], 0.0)
+    before = np.where(inside, data.before[low][:, None], 0.0)
     passed = data.rank[low]
     f = np.empty(x.shape, dtype=np.complex128)
     v, w = np.empty(x.shape), np.empty(x.shape)
-    out = np.empty((len(angle), *document.shape), dtype=np.complex128)
+    # documents to second order: ln f = -(1 - C z) X + (1 - C z) C z X^2 / 2, and X e / f = X (1 - C z X)
+    rest, go = weight[:, full:], (go_on * weight)[:, full:]
+    first = [part.sum(axis=1)[:, None] * np.where(inside, time, 0.0) for part in (rest, go)]
+    second = [part.sum(axis=1)[:, None] * np.where(inside, time**2 / 2, 0.0) for part in (go * rest, go * go)]
+    one = np.empty(document.shape, dtype=np.complex128)
+    out = np.zeros((len(angle) if mix is None else 1, *document.shape), dtype=np.complex128)
     for i, theta in enumerate(angle):
         z = radius * np.exp(1j * theta)
         np.multiply(g_complex, z, out=f)
         f += e_complex
         product = np.multiply.reduce(f, axis=1)
         product *= before * (radius**passed * np.exp(1j * theta * passed))[:, None]
+        if rest.size:
+            product *= np.exp(z * first[1] - first[0] + z * (second[0] - z * second[1]))
+            power = product * time
+            one[:, full:] = rest * (power.sum(axis=1)[:, None] - z * go * (power * time).sum(axis=1)[:, None])
         parts = np.stack([product.real, product.imag], axis=-1)
         # 1/f = conj(f) / |f|^2
         np.multiply(beside, 2.0 * np.cos(theta / 2) ** 2, out=v)
@@ -228,8 +241,13 @@ def _values(
         np.divide(u, v, out=v)
         still = np.matmul(np.multiply(v, e, out=w), parts)
         come = np.matmul(np.multiply(v, g, out=w), parts)
-        out[i] = still[..., 0] + 1j * still[..., 1] + np.conj(z) * (come[..., 0] + 1j * come[..., 1])
-    return document, out
+        one[:, :full] = still[..., 0] + 1j * still[..., 1] + np.conj(z) * (come[..., 0] + 1j * come[..., 1])
+        if mix is None:
+            out[i] = one
+        else:
+            out[0] += one * mix[i]
+    out *= step
+    return document, np.moveaxis(out, 0, -1) if mix is None else out[0].real
 
 
 def _add_tail(out: Array, data: Lists, segments: Index, readout: Array, step: float, start: Array) -> None:
