@@ -42,7 +42,7 @@ class Block:
     def __init__(self, context: Context, ranked: Ranked, rankings: NDArray[np.int64], depth: int | None = None) -> None:
         self.context, self.ranked, self.rankings = context, ranked, rankings
         #: code of each ranking's query
-        self.query = ranked.run.query[rankings]
+        self.query = ranked.query[rankings]
         full = ranked.lengths[rankings]
         #: number of documents of each ranking, before ``depth``
         self.length = full

@@ -104,7 +104,7 @@ def evaluate(
     cells: list[Cell] = []
     answered: dict[str, NDArray[np.bool_]] = {}
     for name, one in ranked.items():
-        here = np.bincount(one.run.query, minlength=len(collection.queries))[collection.evaluated] > 0
+        here = np.bincount(one.query, minlength=len(collection.queries))[collection.evaluated] > 0
         answered[name] = here
         if missing == "error" and not here.all():
             gone = collection.queries[collection.evaluated[int(np.flatnonzero(~here)[0])]]
@@ -219,7 +219,7 @@ def _values(context: Context, ranked: Ranked, plan: dict[Measure, Measure], coun
     for measure, ready in plan.items():
         if isinstance(ready, ExposureMeasure):
             values = ready.of_run(context, ranked)
-            if ranked.run.sample is None:  # nothing is estimated
+            if not ranked.sampled:  # nothing is estimated
                 values = Values(values.value, values.reason)
             out[measure, None] = as_values(values)
             counter.step(len(ranked.offsets) - 1)
@@ -270,8 +270,8 @@ def _of_block(measure: Measure, block: Block) -> Iterator[tuple[str | None, Valu
 
 def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
     queries = len(context.collection.queries)
-    query = ranked.run.query
-    if ranked.run.sample is None:
+    query = ranked.query
+    if not ranked.sampled:
         value = np.full(queries, np.nan)
         value[query] = values.value
         out = Values(value)

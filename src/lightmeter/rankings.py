@@ -103,22 +103,36 @@ def chunks_of_like_length(lengths: NDArray[np.int64], cells: int) -> Iterator[ND
 
 
 class Ranked:
-    """A run in rank order, cut to a depth, with pointers from each place into the tables of what is known.
+    """Rankings of a run's documents, with pointers from each place into the tables of what is known.
 
     Attributes
     ----------
     run
         The run.
     order
-        Row at each place, or None for the rows as they stand.
+        Row of the run at each place, or None for the rows as they stand.
     offsets
-        Places of ranking r.
+        Places of ranking r: ``offsets[r]`` to ``offsets[r + 1]``.
+    query
+        Code of each ranking's query.
+    weight
+        Weight of each ranking, None for all alike.
+    sampled
+        Whether a query may have several rankings.
     """
 
     def __init__(
-        self, collection: Collection, run: Run, order: NDArray[np.int64] | None, offsets: NDArray[np.int64]
+        self,
+        collection: Collection,
+        run: Run,
+        order: NDArray[np.int64] | None,
+        offsets: NDArray[np.int64],
+        query: NDArray[np.int32] | None = None,
     ) -> None:
         self.collection, self.run, self.order, self.offsets = collection, run, order, offsets
+        self.query = run.query if query is None else query
+        self.sampled = run.sample is not None or query is not None
+        self.weight = run.weight if query is None else None
         self._unknown: dict[str, tuple[float, float]] = {}
 
     @classmethod
@@ -139,7 +153,9 @@ class Ranked:
         """Only the marked places; the others close up."""
         order = np.flatnonzero(places) if self.order is None else self.order[places]
         kept = np.concatenate([[0], np.cumsum(places)])
-        return Ranked(self.collection, self.run, order, kept[self.offsets])
+        return Ranked(
+            self.collection, self.run, order, kept[self.offsets], None if self.query is self.run.query else self.query
+        )
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -175,7 +191,7 @@ class Ranked:
         if by not in self._unknown:
             counts = np.zeros(len(self.collection.queries), dtype=bool)
             counts[self.collection.evaluated] = True
-            inside = counts[self.run.query][self.ranking_of_place]
+            inside = counts[self.query][self.ranking_of_place]
             unknown = self.member_row(by) < 0
             unknown = (unknown if self.order is None else unknown[self.order]) & inside
             rank = np.arange(len(unknown)) - np.repeat(self.offsets[:-1], self.lengths)

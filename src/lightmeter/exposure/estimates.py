@@ -135,32 +135,30 @@ def mixture(context: Context, ranked: Ranked) -> Mixture:
 
 
 def _mixture(context: Context, ranked: Ranked) -> Mixture:
-    run, queries = ranked.run, len(context.collection.queries)
-    count = np.bincount(run.query, minlength=queries).astype(np.float64)
+    query, queries = ranked.query, len(context.collection.queries)
+    count = np.bincount(query, minlength=queries).astype(np.float64)
     meaning = context.policy.weight if isinstance(context.policy, Samples) else "sampling"
-    weight = np.ones(len(run.query)) if run.weight is None else run.weight
-    total = sum_by(run.query, weight, queries)
-    if run.weight is not None and run.sample is not None:
+    weight = np.ones(len(query)) if ranked.weight is None else ranked.weight
+    total = sum_by(query, weight, queries)
+    if ranked.weight is not None and ranked.sampled:
         _check_weights(context, ranked, meaning, weight, total)
     exact = count <= 1
     if meaning == "count":
-        return Mixture(run.query, 1.0 / total[run.query], weight, exact, np.maximum(total, 1.0))
-    share = weight / total[run.query]
-    return Mixture(
-        run.query, share, np.ones(len(run.query)), exact | (meaning == "probability"), np.maximum(count, 1.0)
-    )
+        return Mixture(query, 1.0 / total[query], weight, exact, np.maximum(total, 1.0))
+    share = weight / total[query]
+    return Mixture(query, share, np.ones(len(query)), exact | (meaning == "probability"), np.maximum(count, 1.0))
 
 
 def _check_weights(context: Context, ranked: Ranked, meaning: str, weight: Array, total: Array) -> None:
     """Refuse weights that cannot mean what the policy says."""
-    run, names = ranked.run, context.collection.queries
-    empty = run.query[total[run.query] <= 0]
+    run, query, names = ranked.run, ranked.query, context.collection.queries
+    empty = query[total[query] <= 0]
     if len(empty):
         raise LightmeterError(
             f"run {run.name}: the weights of query {names[empty[0]]!r} sum to 0. Accepted: at least one above 0."
         )
     if meaning == "probability":
-        off = run.query[np.abs(total[run.query] - 1.0) > 1e-3]
+        off = query[np.abs(total[query] - 1.0) > 1e-3]
         if len(off):
             raise LightmeterError(
                 f"run {run.name}: the probabilities of query {names[off[0]]!r} sum to {total[off[0]]:g}. Accepted: "
@@ -171,6 +169,6 @@ def _check_weights(context: Context, ranked: Ranked, meaning: str, weight: Array
         off = np.flatnonzero(weight != np.floor(weight))
         if len(off):
             raise LightmeterError(
-                f"run {run.name}: the count {weight[off[0]]:g} of a ranking of query {names[run.query[off[0]]]!r} is "
+                f"run {run.name}: the count {weight[off[0]]:g} of a ranking of query {names[query[off[0]]]!r} is "
                 "no whole number. Accepted: 0, 1, 2, .."
             )

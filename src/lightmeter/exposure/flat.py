@@ -69,7 +69,7 @@ def _flat(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> F
         seen = np.nonzero(view > NEGLIGIBLE)
         parts.append((rankings[seen[0]], block.rows[seen], view[seen], block.judgment[seen]))
     ranking, row, view, judgment = (np.concatenate(p) for p in zip(*parts, strict=True))
-    if ranked.run.sample is None:
+    if not ranked.sampled:
         return Flat(ranking, row, view, judgment, np.arange(len(row)), len(row))
     codes = context.once(("items", ranked.run.name), lambda: _item_codes(ranked))
     return Flat(ranking, row, view, judgment, codes[row], len(codes))

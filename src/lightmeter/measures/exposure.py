@@ -93,7 +93,7 @@ class _Expected(ExposureMeasure, abstract=True):
         goal = self._goal(context)
         queries = len(context.collection.queries)
         mix = mixture(context, ranked)
-        query = ranked.run.query[flat.ranking].astype(np.int64)
+        query = ranked.query[flat.ranking].astype(np.int64)
         plain = self.estimator == "plugin"
         if self.by is None:
             target = np.where(flat.judgment >= 0, np.append(goal.judged, 0.0)[flat.judgment], goal.other[query])
@@ -142,7 +142,7 @@ class _Expected(ExposureMeasure, abstract=True):
         ranking, value, exposure = spread_unknown(
             context, attribute, entry, flat.ranking[keep], flat.view[keep], ranked.run.doc.gather(row)
         )
-        query = ranked.run.query[ranking].astype(np.int64)
+        query = ranked.query[ranking].astype(np.int64)
         return ranking, (query, value), exposure, int(value.max(initial=0)) + 1
 
     def _most(self) -> float:
