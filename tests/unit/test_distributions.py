@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.reference import Members, Ranking, World, evaluate
 
 import lightmeter as lm
 from lightmeter.block import Block
@@ -267,3 +268,24 @@ def test_by_group() -> None:
     found = [float(x.values.value[0]) for x in cut.cells]
     assert found == pytest.approx([0.25, 0.75, 0, 4, 4, np.nan, 1.25 / 3, 0.25, 1 / 3], nan_ok=True)
     assert cut.cells[5].values.reasons().tolist() == ["empty_group"]
+
+
+@pytest.mark.parametrize("unknown", ["uniform", "drop"])
+@pytest.mark.parametrize("cube", [1, 100, 1 << 30])
+def test_deep_rankings(unknown: Any, cube: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prefixes go on from piece to piece of a deep ranking, whatever the size of the pieces."""
+    rng = np.random.default_rng(11)
+    docs = [f"d{i}" for i in range(70)]
+    groups = {d: str(rng.choice(["x", "y", "z"])) for d in docs[::2]}
+    world = World(
+        {"run": {q: [Ranking([(d, -float(i)) for i, d in enumerate(docs[:n])])] for q, n in (("q", 70), ("r", 33))}},
+        {"q": {"d0": 1.0}, "r": {"d0": 1.0}},
+        {"g": Members("hard", ["x", "y", "z"], False, False, {d: {v: 1.0} for d, v in groups.items()})},
+        unknown=unknown,
+    )
+    monkeypatch.setattr("lightmeter.membership.CUBE", cube)
+    runs = {q: [d for d, _ in rankings[0].docs] for q, rankings in world.runs["run"].items()}
+    c = lm.load(run=runs, qrels=world.qrels, groups={"g": groups})
+    for m in (lm.GF(by="g", user=lm.RBP(p=0.99)), lm.GF(by="g", user=lm.Inverse(), cutoff=40)):
+        found = lm.evaluate(c, [m], unknown=unknown).cells[0].values.value
+        assert found.tolist() == pytest.approx([v for _, v, _ in evaluate(world, m, "run")])
