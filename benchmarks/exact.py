@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lightmeter.exposure.gradient import luce_vjp
 from lightmeter.exposure.luce import luce_exposure
-from lightmeter.exposure.marginals import luce_exposure_cut, rank_marginals
+from lightmeter.exposure.marginals import luce_exposure_cut, luce_exposure_view, rank_marginals
 from lightmeter.exposure.ties import tied_documents
 from lightmeter.threads import cores, in_threads
 
@@ -128,6 +128,12 @@ def main() -> None:
         jobs["M"]()
         cpu = time.process_time() - start
         print(f"depth {depth:2}: marginals {took['M']:.2f} s ({cpu:.2f} s of processor), cutoff {took['cut']:.2f} s")
+
+    print("\nposition models without a cutoff (processor time)")
+    for queries, n in ((250, 100), (25, 1000)):
+        scores, view = rng.normal(size=(queries, n)) * 2, 1 / np.log2(np.arange(2, n + 2))
+        took = times({"DCG": lambda y=scores, v=view: luce_exposure_view(y, v)}, 3, time.process_time)
+        print(f"DCG, {queries} x {n}: {took['DCG']:.2f} s")
 
     print("\nextremes, 250 x 100")
     heavy = np.sign(rng.normal(size=y.shape)) * 10 ** rng.uniform(0, 10, size=y.shape)

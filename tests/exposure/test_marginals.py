@@ -11,7 +11,7 @@ from tests.exposure.enumeration import exposure, luce_rankings, marginals
 from tests.exposure.test_luce import lists, random_case
 
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.luce import luce_exposure
+from lightmeter.exposure.luce import geometric_mixture, luce_exposure
 from lightmeter.exposure.marginals import luce_exposure_cut, luce_exposure_view, rank_marginals
 
 Array = NDArray[np.float64]
@@ -62,6 +62,21 @@ def test_all_ranks_agree_with_the_uncut_integral(spread: float) -> None:
         view = p ** np.arange(n)
         np.testing.assert_allclose(found @ view, luce_exposure(y, p), atol=1e-10)
         np.testing.assert_allclose(luce_exposure_view(y, view), luce_exposure(y, p), atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [31, 100])
+@pytest.mark.parametrize("spread", SPREADS)
+def test_smooth_views_as_mixtures(n: int, spread: float) -> None:
+    y = np.random.default_rng(4).normal(size=n) * spread
+    found = rank_marginals(y, n)
+    k = np.arange(1.0, n + 1)
+    for view in (1 / np.log2(k + 1), 1 / k, 1 / np.log2(np.maximum(k, 2)), 0.8**k, 3 * 0.99**k, np.ones(n), k == 1):
+        assert geometric_mixture(view) is not None
+        np.testing.assert_allclose(luce_exposure_view(y, view), found @ view, atol=2e-10)
+    for view in ((k < 9) * 1.0, np.where(k < 40, 1 / k, 0.0), np.random.default_rng(0).random(n)):
+        if n > 40:
+            assert geometric_mixture(view) is None
+        np.testing.assert_allclose(luce_exposure_view(y, view), found @ view, atol=1e-10)
 
 
 @pytest.mark.parametrize("spread", SPREADS)

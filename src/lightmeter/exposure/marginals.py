@@ -25,12 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.grid import TINY, Index, Lists, Windows, last_nodes, lists, scatter, starts, tail_sums, windows
-from lightmeter.exposure.luce import luce_exposure
+from lightmeter.exposure.luce import geometric_mixture, luce_exposure
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 CELLS = 8_192  # numbers an array in the cache
+SHORT = 30  # up to so many documents the transform is faster than a mixture of geometric views
 AT_ONCE = 8_000_000  # numbers of the transform of marginals
 START = 1e-4  # sum of X at the first node; what lies before is summed in closed form with an error below START^3
 
@@ -78,6 +79,9 @@ def rank_marginals(log_weights: ArrayLike, depth: int, lengths: ArrayLike | None
 def luce_exposure_view(log_weights: ArrayLike, view: ArrayLike, lengths: ArrayLike | None = None) -> Array:
     """Exact expected exposure for users who know the rank only: ``M view``, M never formed.
 
+    A smooth view of all ranks (DCG, Inverse, RBP) is a :func:`~lightmeter.exposure.luce.geometric_mixture`, which is
+    much faster than the transform.
+
     Parameters
     ----------
     log_weights, lengths
@@ -97,7 +101,10 @@ def luce_exposure_view(log_weights: ArrayLike, view: ArrayLike, lengths: ArrayLi
     """
     seen = np.asarray(view, dtype=np.float64)
     data = lists(log_weights, 1.0, lengths)
-    seen = seen[: int(data.rank.max(initial=0)) + 1]
+    longest = int(data.rank.max(initial=0)) + 1
+    if SHORT < longest <= len(seen) and (mixture := geometric_mixture(seen[:longest])):
+        return sum((a * luce_exposure(log_weights, p, lengths) for p, a in zip(*mixture, strict=True)), np.zeros(1))
+    seen = seen[:longest]
     last = np.flatnonzero(seen)
     if len(last) == 0:
         return np.zeros(data.shape)
@@ -137,19 +144,9 @@ def luce_exposure_cut(
 
 
 def _coefficients(data: Lists, readout: Array) -> Array:
-    """Linear functions of the coefficients of each document.
+    """Linear functions ``[documents, values]`` of the coefficients of each document.
 
-    Parameters
-    ----------
-    data
-        The sorted lists.
-    readout
-        ``[depth, values]``: what the coefficient of each rank counts.
-
-    Returns
-    -------
-    array
-        ``[documents, values]``.
+    ``readout`` is ``[depth, values]``: what the coefficient of each rank counts.
     """
     depth, values = readout.shape
     out = np.zeros((len(data.y), values))
