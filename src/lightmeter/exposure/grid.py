@@ -39,6 +39,7 @@ class Lists:
     rank: Index  # number of documents above in the same list
     first: Index  # first document of each segment
     size: Index  # number of documents of each segment
+    alike: bool  # whether C is the same for all documents
 
     def spread(self, value: Array) -> Array:
         """One value a segment, repeated for its documents."""
@@ -79,7 +80,10 @@ def lists(log_weights: ArrayLike, continuation: ArrayLike = 1.0, lengths: ArrayL
     first = np.flatnonzero(cut[keep])
     size = np.diff(np.append(first, len(place)))
     flat = y[keep]
-    return Lists(given.shape, place, flat - np.repeat(flat[first], size), go_on[keep], before[keep], rank, first, size)
+    flat -= np.repeat(flat[first], size)
+    kept = go_on[keep]
+    alike = bool((kept == kept[:1]).all())
+    return Lists(given.shape, place, flat, kept, before[keep], rank, first, size, alike)
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ def last_nodes(data: Lists, segments: Index) -> Array:
     end = PAST - data.y[first + size - 1]
     with np.errstate(divide="ignore"):
         begin = data.spread(np.log(data.before[data.first]))
-    for passed in (1.0, 2.5, 6.0):  # prod_j f_j is at most the product over documents with X > passed
+    for passed in (1.5, 5.0):  # prod_j f_j is at most the product over documents with X > passed
         fall = np.cumsum(np.log(data.go_on + (1.0 - data.go_on) * np.exp(-passed)))
         ahead = data.spread(np.append(0.0, fall)[data.first])
         reading = np.add.reduceat(begin + fall - ahead > np.log(TINY), data.first, dtype=np.int64)[segments]
