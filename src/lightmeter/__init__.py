@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from lightmeter.measures.attention import ABR, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
     from lightmeter.measures.exposure import EED, EEL, EER, EESpread
-    from lightmeter.measures.groups import AWRF, GF, GFR, DeltaGF, DistrSim, MaxDeviation
+    from lightmeter.measures.gfr import GFR
+    from lightmeter.measures.groups import AWRF, GF, DeltaGF, DistrSim, MaxDeviation
     from lightmeter.measures.relevance import AP, DCG, ERR, RBP, RR, Judged, P, R, gERR, iRBU, nDCG
     from lightmeter.notation import parse
     from lightmeter.params import param
@@ -34,7 +35,8 @@ _HOME = {
     "lightmeter.measures.attention": "ABR Count MeanScore Share",
     "lightmeter.measures.base": "Measure",
     "lightmeter.measures.exposure": "EED EEL EER EESpread",
-    "lightmeter.measures.groups": "AWRF GF GFR DeltaGF DistrSim MaxDeviation",
+    "lightmeter.measures.gfr": "GFR",
+    "lightmeter.measures.groups": "AWRF GF DeltaGF DistrSim MaxDeviation",
     "lightmeter.measures.relevance": "AP DCG ERR RBP RR Judged P R gERR iRBU nDCG",
     "lightmeter.notation": "parse",
     "lightmeter.params": "param",

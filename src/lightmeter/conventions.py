@@ -103,7 +103,7 @@ def unknown_shares(context: Context, by: str) -> dict[str, tuple[float, float]]:
 
 
 def manifest(
-    context: Context, rules: dict[str, str], tied: dict[str, TieCount], measures: list[Measure]
+    context: Context, rules: dict[str, str], tied: dict[str, TieCount], measures: list[Measure], parts: list[Measure]
 ) -> dict[str, Any]:
     """How a result was made: version, inputs with sizes, conventions, counts of what was ignored."""
     from importlib.metadata import PackageNotFoundError, version
@@ -130,7 +130,7 @@ def manifest(
         "conventions": rules,
         "unknown": {
             by: {run: {"documents": d, "exposure": e} for run, (d, e) in unknown_shares(context, by).items()}
-            for by in _attributes(measures)
+            for by in _attributes(parts)
         },
         "ignored": dict(collection.ignored),
         "notes": list(collection.notes),

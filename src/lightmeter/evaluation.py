@@ -16,9 +16,9 @@ from lightmeter.conventions import conventions, manifest
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.exposure.estimates import mixture
 from lightmeter.measures.attention import ByGroup
-from lightmeter.measures.base import Measure
+from lightmeter.measures.base import Measure, value_of
 from lightmeter.measures.exposure import ExposureMeasure
-from lightmeter.measures.groups import GFR
+from lightmeter.measures.gfr import GFR
 from lightmeter.notation import parse
 from lightmeter.policies import Policy, Samples, Static, Ties
 from lightmeter.rankings import CELLS, Ranked, TieCount, chunks_of_like_length
@@ -98,7 +98,8 @@ def evaluate(
     ranked, tied = _rank(collection, chosen, depth)
     context = Context(collection, ranked, chosen, unknown)
     leaves = _leaves(asked)
-    _check_needs(collection, leaves)
+    parts = _parts(asked)
+    _check_needs(collection, parts)
     plan = {m: m.resolve(context) for m in leaves}
     counter = _Counter(progress, sum(_work(plan.values(), r) for r in ranked.values()))
     cells: list[Cell] = []
@@ -117,9 +118,11 @@ def evaluate(
             cells += _cells(context, name, measure, values, here, missing)
     segments = None if collection.segments is None else [collection.segments[q] for q in collection.evaluated]
     weight = None if collection.query_weight is None else collection.query_weight[collection.evaluated]
-    rules = conventions(context, plan, chosen, unknown, missing, depth, tied, answered)
+    rules = conventions(
+        context, {m: m.resolve(context) for m in parts}, chosen, unknown, missing, depth, tied, answered
+    )
     queries = [collection.queries[q] for q in collection.evaluated]
-    return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, asked))
+    return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, asked, parts))
 
 
 def _measure(given: Any) -> Measure:
@@ -168,9 +171,19 @@ def _leaves(measures: Iterable[Measure]) -> list[Measure]:
     """The measures to compute: components in place of the measures made of them."""
     out: dict[Measure, None] = {}
     for measure in measures:
-        for leaf in _leaves(measure.components()) if isinstance(measure, GFR) else [measure]:
+        for leaf in [measure] if _is_leaf(measure) else _leaves(measure.components()):  # type: ignore[attr-defined]
             out[leaf] = None
     return list(out)
+
+
+def _parts(measures: Iterable[Measure]) -> list[Measure]:
+    """The measures with all their components in place of those made of them."""
+    nested = [_parts(m.components()) if isinstance(m, GFR) else [m] for m in measures]
+    return list(dict.fromkeys(m for some in nested for m in some))
+
+
+def _is_leaf(measure: Measure) -> bool:
+    return not isinstance(measure, GFR) or measure.whole
 
 
 def _check_needs(collection: Collection, measures: Iterable[Measure]) -> None:
@@ -265,7 +278,7 @@ def _of_block(measure: Measure, block: Block) -> Iterator[tuple[str | None, Valu
         for i, name in enumerate(names):
             yield name, as_values(Values(values.value[:, i], reasons[:, i]))
     else:
-        yield None, as_values(measure.value(block))
+        yield None, value_of(measure, block)
 
 
 def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
@@ -294,7 +307,7 @@ def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
 def _cells(
     context: Context, run: str, measure: Measure, values: dict[Key, Values], here: NDArray[np.bool_], missing: Missing
 ) -> list[Cell]:
-    if isinstance(measure, GFR):
+    if isinstance(measure, GFR) and not measure.whole:
         parts = [_cells(context, run, m, values, here, missing)[0].values for m in measure.components()]
         return [Cell(run, measure, None, measure.combine(parts))]
     evaluated = context.collection.evaluated

@@ -26,6 +26,7 @@ OURS = (
     "measures.exposure",
     "measures.groups",
     "measures.attention",
+    "measures.gfr",
 )
 KINDS = ("measure", "user", "target", "divergence", "policy")
 

@@ -31,13 +31,18 @@ class Values:
     se: Array | None = None
 
     def because(self, where: NDArray[np.bool_] | np.bool_, reason: str, value: float | None = np.nan) -> Values:
-        """Mark some values with a reason, replacing them (by NaN; None keeps them). An earlier reason stays."""
+        """Mark some values with a reason, replacing them (by NaN; None keeps them, so that the reason is a remark).
+
+        An earlier reason stays, unless it is only a remark and this one makes the value undefined.
+        """
         where = np.asarray(where, dtype=bool)
         if not where.any():
             return self
         if self.reason is None:
             self.reason = np.full(self.value.shape, None, dtype=object)
         fresh = where & np.equal(self.reason, None)  # type: ignore[call-overload]
+        if value is not None:  # what makes a value undefined outweighs a remark beside it
+            fresh |= where & ~np.isnan(self.value)
         self.reason[fresh] = reason
         if value is not None:
             self.value = np.where(fresh, value, self.value)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lightmeter.errors import TermError
 from lightmeter.terms import Cutoff
 from lightmeter.users import User
-from lightmeter.values import Values
+from lightmeter.values import Values, as_values
 
 if TYPE_CHECKING:
     from lightmeter.block import Block
@@ -48,14 +48,14 @@ class Measure(Cutoff, abstract=True):
     A measure of one's own: the rank of the first relevant document.
 
     >>> import numpy as np
-    >>> from lightmeter import Measure
+    >>> from lightmeter import Measure, param
     >>> class FirstRelevant(Measure):
     ...     '''Rank of the first relevant document; undefined where none is ranked.'''
     ...     better, bounds, needs = "lower", (1, np.inf), {"judgments"}
-    ...     rel: int = 1
+    ...     rel: int = param(default=1, doc="lowest grade that counts as relevant")
     ...
     ...     def value(self, block):
-    ...         hit = block.relevant(self.rel)
+    ...         hit = block.relevant(self.rel)[:, : self.cutoff]
     ...         return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1.0, np.nan)
     >>> FirstRelevant(rel=2)@10
     FirstRelevant(rel=2)@10
@@ -106,6 +106,11 @@ class Measure(Cutoff, abstract=True):
         if self.better == "none" or not math.isfinite(worst):
             worst = math.nan
         return Values(np.full(len(query), worst)).because(np.ones(len(query), dtype=bool), "not_in_run", worst)
+
+
+def value_of(measure: Measure, block: Block) -> Values:
+    """The values of a measure for the rankings of a block, computed once."""
+    return block.once(("value", measure), lambda: as_values(measure.value(block)))
 
 
 def no_relevant(values: Array, count: NDArray[np.int64]) -> Values:

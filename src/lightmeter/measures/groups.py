@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from lightmeter.block import Block
 from lightmeter.distributions import Distribution, distribution
 from lightmeter.divergences import JSD, Divergence
-from lightmeter.errors import LightmeterError, TermError
+from lightmeter.errors import LightmeterError
 from lightmeter.measures.base import Measure
 from lightmeter.measures.relevance import DCG, ERR
-from lightmeter.params import Choice, Either, ListOf, Maybe, Number, TermOf, Text, param
+from lightmeter.params import Choice, Either, Maybe, TermOf, Text, param
 from lightmeter.targets import SHORTHANDS, Target
 from lightmeter.users import User
 from lightmeter.values import Values
@@ -276,81 +276,3 @@ class AWRF(GroupMeasure):
         p, some = columns.shares(block.view(self.user, self.cutoff))
         values = Values(1.0 - self.div.value(p, columns.q)).because(~some, NOTHING_KNOWN)
         return _explained(values, block, self.by, goal, self.cutoff)
-
-
-class GFR(Measure):
-    """Group fairness and relevance: the weighted mean of its components.
-
-    ``sum_i w_i M_i`` with weights that sum to 1 (equal by default). Without a relevance measure among them it is the
-    intersectional GF of several attributes.
-    A component that is undefined for a query makes it undefined. The cutoff is given to the components that have none.
-    Source: Sakai et al. 2023.
-
-    Examples
-    --------
-    >>> from lightmeter import ERR, GF, GFR, evaluate, load
-    >>> c = load(run={"q": ["a"]}, qrels={"q": {"a": 1}}, groups={"gender": {"a": "f"}})
-    >>> GFR(of=[ERR, GF(by="gender")], weights=[0.25, 0.75])@20
-    GFR(of=[ERR, GF(by='gender')], weights=[0.25, 0.75])@20
-    """
-
-    of: tuple[Measure, ...] = param(accepts=ListOf(TermOf("measure")), doc="the components")
-    weights: tuple[float, ...] | None = param(
-        default=None, accepts=Maybe(ListOf(Number(low=0, high=1))), doc="a weight each, summing to 1; equal by default"
-    )
-
-    def check(self) -> None:
-        from lightmeter.measures.attention import ByGroup
-
-        super().check()
-        for m in self.of:
-            if isinstance(m, ByGroup):
-                raise TermError(f"GFR: {m} has a value for each group. Accepted: measures of one value a query.")
-        if self.weights is None:
-            return
-        if len(self.weights) != len(self.of):
-            raise TermError(f"GFR: {len(self.weights)} weights for {len(self.of)} components. Accepted: a weight each.")
-        if abs(math.fsum(self.weights) - 1.0) > 1e-9:
-            raise TermError(f"GFR: the weights sum to {math.fsum(self.weights):g}. Accepted: weights that sum to 1.")
-
-    @property
-    def better(self) -> str:  # type: ignore[override]
-        ways = {m.better for m in self.of}
-        return ways.pop() if len(ways) == 1 else "none"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        shares = self.shares()
-        ends = [m.bounds for m in self.of]
-        low, high = (sum(w * e[i] for w, e in zip(shares, ends, strict=True) if w) for i in (0, 1))
-        return float(low), float(high)
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset().union(*(m.needs for m in self.of))
-
-    @property
-    def invariant_to(self) -> frozenset[str]:
-        shared = frozenset.intersection(*(frozenset(m.invariant_to) for m in self.of))
-        own = any(m.cutoff not in (None, self.cutoff) for m in self.of)  # such a component looks deeper, or less deep
-        return shared - {"below_cutoff"} if own else shared
-
-    def shares(self) -> tuple[float, ...]:
-        """The weights, equal ones written out."""
-        return self.weights if self.weights is not None else (1.0 / len(self.of),) * len(self.of)
-
-    def components(self) -> list[Measure]:
-        """The components, with the cutoff passed on."""
-        return [m if m.cutoff is not None or self.cutoff is None else m @ self.cutoff for m in self.of]
-
-    def combine(self, parts: list[Values]) -> Values:
-        """The weighted mean of the components' values."""
-        shares = self.shares()
-        value = sum(w * v.value for w, v in zip(shares, parts, strict=True) if w)
-        variance = [w * w * v.se**2 for w, v in zip(shares, parts, strict=True) if w and v.se is not None]
-        values = Values(np.asarray(value, dtype=np.float64), se=np.sqrt(sum(variance)) if variance else None)
-        for weight, part in zip(shares, parts, strict=True):
-            for reason in sorted({r for r in part.reasons() if r is not None}):
-                if weight:
-                    values.because(np.equal(part.reasons(), reason), reason, None)
-        return values
