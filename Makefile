@@ -1,4 +1,4 @@
-# make demo | test | lint | format | bench | clean. Needs make, and Python 3.11 or newer with pip and venv.
+# make demo | test | fuzz | lint | format | bench | clean. Needs make, and Python 3.11 or newer with pip and venv.
 # Another interpreter: make demo PYTHON=python3.12. More for pytest: make test ARGS='-k exposure'.
 
 PYTHON ?= python3
@@ -18,13 +18,17 @@ venv = command -v "$(PYTHON)" >/dev/null || { echo "No '$(PYTHON)' here. $(TOO_O
 	"$(PYTHON)" -m venv $(1) \
 		|| { echo "Python could not create $(1). On Debian and Ubuntu, install python3-venv." >&2; exit 1; }
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test fuzz lint format bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/lightmeter demo $(ARGS)
 
 test: $(VENV)/.installed-dev
 	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+# The property tests with 2,000 examples each: long.
+fuzz: $(VENV)/.installed-dev
+	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) tests/properties tests/io tests/unit tests/exposure $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	@$(BIN)/python -m ruff check .
