@@ -110,6 +110,8 @@ class Mixture:
         few = ~self.exact & (self.draws < 2) & ~np.asarray(as_is)
         out[0].because(few, FEW_SAMPLES)
         out[2].because(few, FEW_SAMPLES)
+        for values in out:  # a value, but no standard error
+            values.because(~self.exact & (self.draws < 3), FEW_SAMPLES, None)
         return out[0], out[1], out[2]
 
     def _corrected(

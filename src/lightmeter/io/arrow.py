@@ -97,7 +97,7 @@ def read_fields(source: Any, delimiter: str, fields: int, more: dict[str, str]) 
     try:
         return csv.read_csv(
             source,
-            read_options=csv.ReadOptions(column_names=_COLUMNS[:fields], block_size=1 << 23),
+            read_options=csv.ReadOptions(column_names=_COLUMNS[:fields], block_size=1 << 21),
             parse_options=csv.ParseOptions(
                 delimiter=delimiter, quote_char=False, double_quote=False, escape_char=False
             ),
