@@ -9,7 +9,7 @@ from typing import Any
 
 from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError, suggest
-from lightmeter.output.grid import printable
+from lightmeter.output.plain import printable
 
 #: Commands and options that belong to the contract and come with later versions.
 _COMMANDS = ("audit", "sweep", "compare", "attention", "rerank", "train")

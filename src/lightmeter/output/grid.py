@@ -7,6 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from lightmeter.output.plain import printable
+
 #: What a reason says, in words; measures of plugins may have others.
 REASONS = {
     "no_relevant": "no relevant document in the judgments",
@@ -90,8 +92,3 @@ def number(value: float | None) -> str:
     if value and abs(value) < 0.00005:
         return f"{value:.1e}"
     return f"{value:.4f}" if abs(value) < 10_000 else f"{value:.6g}"
-
-
-def printable(text: str) -> str:
-    """The text with control characters shown instead of obeyed."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
