@@ -1,0 +1,248 @@
+"""``estimate_attention``: how likely each rank is to be looked at, from clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.clicks import model, pairs, rates
+from lightmeter.clicks.identify import reasons_of
+from lightmeter.clicks.log import Cells, add_up, depth_of, read_clicks
+from lightmeter.clicks.result import AttentionEstimate
+from lightmeter.errors import LightmeterError, suggest
+
+Array = NDArray[np.float64]
+Method = Literal["rate", "pbm", "pairs"]
+METHODS: tuple[str, ...] = get_args(Method)
+_FEW_QUERIES = 20
+_FEW_SHOWINGS = 10
+_LOST = 0.05
+
+
+def estimate_attention(
+    clicks: Any,
+    *,
+    method: Method = "rate",
+    columns: Mapping[str, str] | None = None,
+    depth: int | None = None,
+    reference: int = 1,
+    rng: int | np.random.Generator = 0,
+    resamples: int = 1000,
+    level: float = 0.95,
+    min_shown: float = 10,
+) -> AttentionEstimate:
+    """Estimate attention by rank from a click log.
+
+    A click needs a look and a relevant document: ``P(click) = examination(rank) x relevance(query, document)``. What is
+    estimated is ``w_k = examination(k) / examination(reference)``.
+
+    Parameters
+    ----------
+    clicks
+        A path (CSV, TSV, Parquet, JSON lines) or frame with the columns ``query, doc, rank, clicked[, weight]``: a row
+        for each showing, clicked or not. A row of weight w stands for w rows.
+    method
+        ``"rate"``: click rate by rank, relative to the reference. Right only where documents were put at ranks at
+        random; elsewhere better documents stand higher and the curve falls too steeply [1]_.
+        ``"pbm"``: the position-based model by expectation-maximisation, with a relevance for each query and document
+        [2]_. Needs documents seen at several ranks, and many showings of each.
+        ``"pairs"``: ratios of click rates of the same documents at two ranks, for all two ranks at once [3]_. Needs
+        documents seen at several ranks; right however few showings each has.
+    columns
+        Our names to the table's, such as ``{"query": "qid", "rank": "position"}``.
+    depth
+        Look at the first ranks only; by default at most 100.
+    reference
+        The rank that has weight 1.
+    rng
+        A seed or generator for the bootstrap.
+    resamples
+        Replicates of the bootstrap over queries.
+    level
+        Level of the intervals: they reach from quantile (1 - level) / 2 of the replicates to (1 + level) / 2.
+    min_shown
+        Showings that a rank needs to be estimated.
+
+    Returns
+    -------
+    AttentionEstimate
+        ``.attention`` is the user model, ``.frame()`` the curve with standard errors, intervals and counts, ``.notes``
+        what to beware of. A rank that cannot be estimated is NaN with a reason, and the curve stops before it.
+
+    Raises
+    ------
+    LightmeterError
+        The log cannot be read, or no rank but the reference can be estimated: the message says why.
+
+    References
+    ----------
+    .. [1] Joachims, Swaminathan and Schnabel. Unbiased learning-to-rank with biased feedback. WSDM 2017.
+    .. [2] Wang, Golbandi, Bendersky, Metzler and Najork. Position bias estimation for unbiased learning to rank in
+       personal search. WSDM 2018.
+    .. [3] Agarwal, Zaitsev, Wang, Li, Najork and Joachims. Estimating position bias without intrusive interventions.
+       WSDM 2019.
+
+    Examples
+    --------
+    Two documents of one query, shown 100 times in each order:
+
+    >>> import polars as pl
+    >>> log = pl.DataFrame({
+    ...     "query": ["q"] * 8, "doc": list("aaaabbbb"), "rank": [1, 1, 2, 2] * 2, "clicked": [1, 0] * 4,
+    ...     "weight": [80, 20, 40, 60, 40, 60, 20, 80],
+    ... })
+    >>> estimate_attention(log, method="pairs").term
+    'Attention(weights=[1, 0.5])'
+    """
+    _check(method, reference, resamples, level, min_shown)
+    log = read_clicks(clicks, columns=columns)
+    limit, notes = depth_of(log, depth)
+    notes += [f"ignored: {what}: {count}" for what, count in log.ignored.items()]
+    if reference > limit:
+        raise LightmeterError(f"reference is {reference}, below the depth {limit}. Accepted: a rank within the depth.")
+    cells = add_up(log.frame, limit)
+    return estimate(cells, method, reference, np.random.default_rng(rng), resamples, level, min_shown, notes)
+
+
+def estimate(
+    cells: Cells,
+    method: str,
+    reference: int,
+    rng: np.random.Generator,
+    resamples: int,
+    level: float = 0.95,
+    min_shown: float = 10,
+    notes: list[str] | None = None,
+) -> AttentionEstimate:
+    """The estimate from a log that is added up already."""
+    reasons = reasons_of(cells, reference - 1, min_shown, connected=method != "rate")
+    ranks = np.flatnonzero(np.equal(reasons, None))  # type: ignore[call-overload]
+    weight, replicates, remarks = _fit(
+        _only(cells, ranks), method, int(np.searchsorted(ranks, reference - 1)), resamples, rng
+    )
+    curve = np.full((4, cells.ranks), np.nan)
+    curve[0, ranks] = weight
+    curve[1:, ranks] = _spread(replicates, level)
+    if cells.queries == 1:
+        curve[1:] = np.nan
+    unsure = ranks[np.isnan(curve[1, ranks])]
+    reasons[unsure] = "few_queries" if cells.queries == 1 else "few_clicks"
+    if np.isnan(curve[0, 0]):
+        raise LightmeterError(
+            f"rank 1 cannot be estimated ({reasons[0]}), and a curve begins at rank 1. A longer log is needed."
+        )
+    if 1 < cells.queries < _FEW_QUERIES:
+        remarks.append(f"{cells.queries} queries are few for a bootstrap: the intervals may be too narrow")
+    return AttentionEstimate(
+        method,
+        reference,
+        weight=curve[0],
+        se=curve[1],
+        low=curve[2],
+        high=curve[3],
+        shown=cells.by_rank(cells.shown),
+        clicks=cells.by_rank(cells.clicks),
+        documents=cells.by_rank(),
+        queries=_queries(cells),
+        reason=reasons,
+        n=cells.queries,
+        level=level,
+        resamples=resamples,
+        notes=(*remarks, *_growth(curve[0]), *(notes or ())),
+    )
+
+
+def _fit(
+    cells: Cells, method: str, reference: int, resamples: int, rng: np.random.Generator
+) -> tuple[Array, Array, list[str]]:
+    """The weights, those of the replicates, and remarks."""
+    if method == "rate":
+        return (
+            rates.rates(cells, reference),
+            rates.rate_replicates(cells, reference, resamples, rng),
+            [_randomised(cells)],
+        )
+    seen = model.informative(cells)
+    share = seen.shown.sum() / cells.shown.sum()
+    remarks = [f"documents seen at several ranks and clicked have {share:.1%} of the showings; the others tell nothing"]
+    if method == "pairs":
+        return (
+            pairs.fit(pairs.harvest(seen), reference),
+            pairs.pair_replicates(seen, reference, resamples, rng),
+            remarks,
+        )
+    fitted = model.fit(seen)
+    if not fitted.converged:
+        remarks.append(
+            f"expectation-maximisation had not converged after {fitted.steps} steps: beware of the last digits"
+        )
+    each = seen.shown.sum() / (seen.pair.max() + 1)
+    if each < _FEW_SHOWINGS:
+        remarks.append(
+            f"each document has {each:.1f} showings on average: with fewer than about {_FEW_SHOWINGS} the "
+            "model's curve is biased, which no interval shows; compare method 'pairs'"
+        )
+    weight = fitted.examination / fitted.examination[reference]
+    return weight, model.model_replicates(seen, fitted, reference, resamples, rng), remarks
+
+
+def _only(cells: Cells, ranks: NDArray[np.int64]) -> Cells:
+    """The cells at some ranks, numbered anew."""
+    kept = cells.some(np.isin(cells.rank, ranks))
+    rank = np.searchsorted(ranks, kept.rank)
+    return Cells(kept.query, kept.pair, rank, kept.shown, kept.clicks, kept.queries, len(ranks))
+
+
+def _spread(replicates: Array, level: float) -> Array:
+    """Standard error and interval by rank; NaN where too many replicates have no value."""
+    good = np.isfinite(replicates)
+    enough = (good.mean(axis=0) >= 1.0 - _LOST) & (good.sum(axis=0) > 1)
+    out = np.full((3, replicates.shape[1]), np.nan)
+    for k in np.flatnonzero(enough):
+        some = replicates[good[:, k], k]
+        out[:, k] = some.std(ddof=1), *np.quantile(some, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return out
+
+
+def _queries(cells: Cells) -> Array:
+    """Queries seen at each rank."""
+    distinct = np.unique(cells.rank * cells.queries + cells.query)
+    return np.bincount(distinct // cells.queries, minlength=cells.ranks).astype(np.float64)
+
+
+def _randomised(cells: Cells) -> str:
+    """What method 'rate' assumes, and whether the log looks like it."""
+    told = "the click rate is attention only where documents were put at ranks at random, which is assumed"
+    often = cells.by_pair(cells.shown) > 1.5
+    moved = (cells.by_pair() > 1)[often].mean() if often.any() else 1.0
+    return told + (
+        f"; it does not look so: {1.0 - moved:.0%} of what was shown repeatedly never changed its rank"
+        if moved < 0.5
+        else ""
+    )
+
+
+def _growth(weight: Array) -> list[str]:
+    """Where the curve grows, which stopping probabilities do not allow."""
+    whole = weight[: int(np.argmax(np.isnan(weight)))] if np.isnan(weight).any() else weight
+    up = np.flatnonzero(np.diff(whole) > 0)
+    if not len(up):
+        return []
+    return [
+        f"the curve grows from rank {up[0] + 1} to {up[0] + 2}: measures that need a stopping probability refuse it"
+    ]
+
+
+def _check(method: str, reference: int, resamples: int, level: float, min_shown: float) -> None:
+    if method not in METHODS:
+        raise LightmeterError(f"method is {method!r}.{suggest(str(method), METHODS)} Accepted: {', '.join(METHODS)}.")
+    for name, value, least in (("reference", reference, 1), ("resamples", resamples, 2)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise LightmeterError(f"{name} is {value!r}. Accepted: a whole number of at least {least}.")
+    if not 0.0 < level < 1.0:
+        raise LightmeterError(f"level is {level!r}. Accepted: a number between 0 and 1, such as 0.95.")
+    if not min_shown >= 1:
+        raise LightmeterError(f"min_shown is {min_shown!r}. Accepted: a number of at least 1.")

@@ -1,0 +1,39 @@
+"""The bootstrap over queries: queries are drawn with replacement, and whatever is a sum over queries is added anew.
+
+A replicate needs no second look at the log. Each estimator states per query the sums that it is made of, a row of a
+sparse matrix; a replicate weighs the rows by how often it drew each query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+_AT_A_TIME = 1 << 21
+
+
+def draws(queries: int, resamples: int, rng: np.random.Generator) -> Iterator[Array]:
+    """How often each replicate draws each query, ``[some replicates, queries]`` at a time."""
+    some = max(1, _AT_A_TIME // queries)
+    for start in range(0, resamples, some):
+        n = min(some, resamples - start)
+        drawn = rng.integers(0, queries, size=(n, queries)) + np.arange(n)[:, None] * queries
+        yield np.bincount(drawn.ravel(), minlength=n * queries).reshape(n, queries).astype(np.float64)
+
+
+def by_query(query: NDArray[np.int64], column: NDArray[np.int64], amount: Array, shape: tuple[int, int]) -> Any:
+    """A sparse matrix of sums: ``amount`` added up by query and column."""
+    from scipy.sparse import coo_array
+
+    return coo_array((amount, (query, column)), shape=shape).tocsr()
+
+
+def resampled(sums: Any, resamples: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Sums of the replicates, ``[some replicates, columns]`` at a time, from the sums by query."""
+    turned = sums.T.tocsr()
+    for weight in draws(sums.shape[0], resamples, rng):
+        yield (turned @ weight.T).T

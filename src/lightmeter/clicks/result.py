@@ -1,0 +1,113 @@
+"""What an estimate of attention holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.clicks.identify import told_reasons
+from lightmeter.users import Attention
+
+Array = NDArray[np.float64]
+_DIGITS = 6
+
+
+@dataclass(frozen=True, repr=False)
+class AttentionEstimate:
+    """Attention by rank, estimated from clicks.
+
+    Attributes
+    ----------
+    method
+        ``rate``, ``pbm`` or ``pairs``.
+    reference
+        The rank that all weights are relative to (its weight is 1).
+    weight, se, low, high
+        The curve from rank 1, its standard errors and the interval; NaN with a reason where a rank cannot be estimated.
+    shown, clicks, documents, queries
+        Of each rank: showings and clicks (sums of weights), pairs of query and document, queries.
+    reason
+        A code or None for each rank. A rank with a weight may have one that tells why it has no interval.
+    n
+        Queries in the log: what the bootstrap draws.
+    level
+        Level of the interval.
+    resamples
+        Replicates of the bootstrap.
+    notes
+        What is assumed, what was left out, what to beware of.
+    """
+
+    method: str
+    reference: int
+    weight: Array
+    se: Array
+    low: Array
+    high: Array
+    shown: Array
+    clicks: Array
+    documents: Array
+    queries: Array
+    reason: NDArray[Any]
+    n: int
+    level: float
+    resamples: int
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def attention(self) -> Attention:
+        """The curve as a user model: from rank 1 down to the last rank before one that could not be estimated."""
+        return Attention(weights=tuple(float(w) for w in self.weight[: self.length]))
+
+    @property
+    def length(self) -> int:
+        """How many ranks the curve has before it stops."""
+        lost = np.isnan(self.weight)
+        return int(np.argmax(lost)) if lost.any() else len(lost)
+
+    @property
+    def term(self) -> str:
+        """The user model in notation, rounded to six digits: ready to paste."""
+        return str(Attention(weights=tuple(float(f"{w:.{_DIGITS}g}") for w in self.weight[: self.length])))
+
+    def frame(self) -> pl.DataFrame:
+        """One row a rank."""
+        return pl.DataFrame(
+            {
+                "method": pl.Series([self.method] * len(self.weight), dtype=pl.String),
+                "rank": np.arange(1, len(self.weight) + 1),
+                "weight": self.weight,
+                "se": self.se,
+                "low": self.low,
+                "high": self.high,
+                "n": self.queries.astype(np.int64),
+                "shown": self.shown,
+                "clicks": self.clicks,
+                "documents": self.documents.astype(np.int64),
+                "reason": pl.Series(self.reason.tolist(), dtype=pl.String),
+            },
+            nan_to_null=True,
+        )
+
+    def remarks(self) -> list[str]:
+        """All there is to say below the table: n, where the curve stops and why, and the notes."""
+        whole = len(self.weight)
+        lines = [
+            f"n = {self.n} {'query' if self.n == 1 else 'queries'}; se and the {self.level * 100:g}% interval by "
+            f"bootstrap over queries ({self.resamples} resamples)"
+        ]
+        if self.length < whole:
+            lines.append(f"the curve stops at rank {self.length}, before the first rank without an estimate")
+        return lines + told_reasons(self.reason) + list(self.notes)
+
+    def __repr__(self) -> str:
+        curve = ", ".join(f"{w:.4g}" for w in self.weight[: self.length][:10])
+        more = ", .." if self.length > 10 else ""
+        return (
+            f"AttentionEstimate(method={self.method!r}, reference={self.reference}, n={self.n}, "
+            f"weights=[{curve}{more}])"
+        )
