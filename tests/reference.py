@@ -296,6 +296,11 @@ def in_groups(world: World, by: str, query: str, amounts: Shares) -> Shares:
     return out
 
 
+def nothing_known(world: World, by: str, query: str, docs: Sequence[str]) -> bool:
+    """Whether no membership is known, and unknown documents have no value of their own."""
+    return world.unknown != "distinct" and all(world.members[by].get(query, d) is None for d in docs)
+
+
 def dot(a: Shares, b: Shares) -> float:
     return math.fsum(a[k] * b[k] for k in a if k in b)
 
@@ -333,6 +338,10 @@ def expected(world: World, m: Any, run: str, query: str) -> tuple[float, float |
         return NAN, None
     goal = goal or {}
     draws = [(w, exposure(world, m.user, query, docs, m.cutoff)) for w, docs in world.draws(run, query)]
+    if m.by is not None and nothing_known(
+        world, m.by, query, [d for _, docs in world.draws(run, query) for d in docs[: m.cutoff]]
+    ):
+        return NAN, None
     if m.by is not None:
         if m.docs == "relevant":
             keep = {d for d in candidates(world, query) if world.gain(query, d) > 0}
@@ -519,7 +528,7 @@ def groups(world: World, m: Any, run: str, query: str, docs: list[str]) -> float
     if name == "ABR":
         seen = views(m.user, gains, m.cutoff, top)
         known = distribution(world, by, query, docs, [1.0] * len(docs))
-        if known is None:
+        if known is None or nothing_known(world, by, query, docs):
             return NAN
         mass: Shares = {}
         count: Shares = {}
@@ -530,7 +539,7 @@ def groups(world: World, m: Any, run: str, query: str, docs: list[str]) -> float
                 count[value] = count.get(value, 0.0) + w
         means = [mass[v] / count[v] for v in mass if count[v] > 0]
         return min(means) / max(means) if len(means) > 1 and max(means) > 0 else NAN
-    if distribution(world, by, query, docs[:cut], [1.0] * len(docs[:cut])) is None:
+    if nothing_known(world, by, query, docs[:cut]):
         return NAN
     if name == "DeltaGF":
         a, b = world.members[by].values

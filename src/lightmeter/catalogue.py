@@ -11,7 +11,7 @@ from typing import Any
 
 from lightmeter import params
 from lightmeter.errors import LightmeterError
-from lightmeter.terms import KINDS, Cutoff, Term, registered, show
+from lightmeter.terms import ALIASES, KINDS, Cutoff, Term, registered, show
 
 SINGULARS = {kind: kind for kind in KINDS} | {"user": "user model"}
 PLURALS = {
@@ -64,6 +64,8 @@ class Entry:
         parameters), and what must be there.
     cutoff
         Whether it takes ``@k``: ``no``, ``optional`` or ``required``.
+    aliases
+        Other names that are understood.
     """
 
     kind: str
@@ -78,6 +80,7 @@ class Entry:
     high: float | None = None
     needs: tuple[str, ...] = ()
     cutoff: str = "no"
+    aliases: tuple[str, ...] = ()
 
     @property
     def range(self) -> str:
@@ -112,7 +115,8 @@ def catalogue(kind: str | None = None) -> list[Entry]:
 
 
 def entries_named(name: str) -> list[Entry]:
-    """The entries of a name: one, or several where a term is of several kinds."""
+    """The entries of a name or alias: one, or several where a term is of several kinds."""
+    name = ALIASES.get(name, name)
     return [entry_of(registered(kind)[name], kind) for kind in KINDS if name in registered(kind)]
 
 
@@ -128,6 +132,7 @@ def entry_of(cls: type[Term], kind: str) -> Entry:
         text=tuple(paragraphs),
         parameters=tuple(_parameter(cls, f) for f in dataclasses.fields(cls) if f.name != "cutoff"),  # type: ignore[arg-type]
         example=str(example) if example is not None else cls.__name__,
+        aliases=tuple(alias for alias, name in ALIASES.items() if name == cls.__name__),
     )
     if kind != "measure":
         return entry

@@ -61,6 +61,13 @@ class Collection:
     columns_of_runs: tuple[RunTable, ...] = ()
     declared: dict[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        judged = 0 if self.judgments is None else len(self.judgments.grade)
+        return (
+            f"Collection({len(self.queries)} queries, runs: {', '.join(self.runs)}; {judged} judgments; "
+            f"attributes: {', '.join(self.attributes) or 'none'})"
+        )
+
     @cached_property
     def evaluated(self) -> NDArray[np.int64]:
         """Codes of the queries that count: those judged, or without judgments those any run answers (and in the

@@ -31,6 +31,10 @@ class Divergence(Term, abstract=True):
         """The largest value it can take, whatever c; may be infinite."""
         return self.highest
 
+    def most_of(self, c: int) -> float:
+        """The largest value it can take for c values."""
+        return self.most
+
     def value(self, p: Array, q: Array) -> Array:
         """Divergence of ``p`` from ``q`` along the last axis; infinite values mean undefined."""
         raise NotImplementedError
@@ -99,7 +103,10 @@ class RNOD(Divergence):
     """
 
     ordinal = True
-    highest = math.inf
+    highest = math.sqrt(2)  # no mean distance weighs more than c - 1, and squared differences sum to 2 at most
+
+    def most_of(self, c: int) -> float:
+        return 1.0 if c <= 4 else self.most
 
     def value(self, p: Array, q: Array) -> Array:
         c = p.shape[-1]
@@ -175,6 +182,9 @@ class W1(Divergence):
 
     ordinal = True
     highest = math.inf
+
+    def most_of(self, c: int) -> float:
+        return float(max(c - 1, 0))
 
     def value(self, p: Array, q: Array) -> Array:
         return np.abs(np.cumsum(p - q, axis=-1)[..., :-1]).sum(axis=-1)

@@ -86,13 +86,17 @@ def evaluate(
     >>> lm.evaluate(c, ["nDCG@10", lm.RR]).mean().select("measure", "value").rows()
     [('nDCG@10', 0.6309297535714575), ('RR', 0.5)]
     """
-    asked = [_measure(m) for m in ([measures] if isinstance(measures, str | Measure | type) else measures)]
+    if not isinstance(collection, Collection):
+        raise LightmeterError(
+            f"evaluate was given a {type(collection).__name__}. Accepted: what lightmeter.load returns."
+        )
+    asked = _measures(measures)
     if not asked:
         raise LightmeterError("no measure is asked for. Name at least one, such as nDCG@10.")
     asked = list(dict.fromkeys(asked))
     _check_choice("unknown", unknown, UNKNOWN)
     _check_choice("missing", missing, MISSING)
-    if depth is not None and (not isinstance(depth, int) or depth < 1):
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1):
         raise LightmeterError(f"depth is {depth!r}. Accepted: a whole number of at least 1, or None.")
     chosen = _policy(policy, ties, collection)
     ranked, tied = _rank(collection, chosen, depth)
@@ -125,11 +129,17 @@ def evaluate(
     return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, asked, parts))
 
 
+def _measures(given: Any) -> list[Measure]:
+    if given is None or (not isinstance(given, str | Measure | type) and not isinstance(given, Iterable)):
+        raise LightmeterError(f"the measures are {given!r}. Accepted: a measure or its notation, or a list of them.")
+    return [_measure(m) for m in ([given] if isinstance(given, str | Measure | type) else given)]
+
+
 def _measure(given: Any) -> Measure:
     if isinstance(given, str):
         given = parse(given, kind="measure")
     if isinstance(given, type) and issubclass(given, Measure):
-        given = given()
+        given = parse(given.__name__, kind="measure")  # says which parameters it needs
     if not isinstance(given, Measure):
         raise TermError(f"found {given!r}. Accepted: a measure such as nDCG@10 or its notation in quotes.")
     return given
@@ -155,6 +165,8 @@ def _policy(policy: Policy | str | type | None, ties: Ties | None, collection: C
             f"run {sampled[0]} has several rankings a query, so it is not static. Accepted: policy=Samples(), or a "
             "run of one ranking a query."
         )
+    if ties is not None and policy.ties not in ("docno", ties):
+        raise LightmeterError(f"the policy {policy} and ties={ties!r} disagree. Accepted: one rule for ties.")
     return policy if ties is None else policy(ties=ties)
 
 
@@ -232,7 +244,7 @@ def _values(context: Context, ranked: Ranked, plan: dict[Measure, Measure], coun
     for measure, ready in plan.items():
         if isinstance(ready, ExposureMeasure):
             values = ready.of_run(context, ranked)
-            if not ranked.sampled:  # nothing is estimated
+            if not ranked.sampled or mixture(context, ranked).exact.all():  # nothing is estimated
                 values = Values(values.value, values.reason)
             out[measure, None] = as_values(values)
             counter.step(len(ranked.offsets) - 1)
@@ -294,7 +306,7 @@ def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
         return out
     mix = mixture(context, ranked)
     mean, se = mix.mean(values.value, queries)
-    out = Values(mean, se=se)
+    out = Values(mean, se=None if mix.exact.all() else se)
     reasons = values.reasons()
     for reason in sorted({r for r in reasons if r is not None}):
         mine = np.equal(reasons, reason)

@@ -118,6 +118,10 @@ def _term(tree: ast.expr, text: str, kind: str | None) -> Any:
         return term @ cutoff
     if isinstance(tree, ast.Name):
         return _build(lookup(tree.id, kind), {})
+    if isinstance(tree, ast.Tuple):
+        raise TermError(
+            f"{text!r} names several terms. Accepted: one; on the command line each measure has an -m of its own."
+        )
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         cls = lookup(tree.func.id, kind)
         if tree.args or any(k.arg is None for k in tree.keywords):
@@ -133,6 +137,14 @@ def _term(tree: ast.expr, text: str, kind: str | None) -> Any:
             given[name] = _value(keyword.value, text, needed_kind(cls, name))
         return _build(cls, given)
     raise TermError(f"{ast.unparse(tree)!r} is not a term. Accepted: {_FORM}.")
+
+
+def _is_known(name: str) -> bool:
+    try:
+        lookup(name)
+    except TermError:
+        return False
+    return True
 
 
 def _build(cls: type[Term], given: dict[str, Any]) -> Term:
@@ -167,6 +179,8 @@ def _value(tree: ast.expr, text: str, kind: str | None) -> Any:
     if isinstance(tree, ast.Dict) and all(k is not None for k in tree.keys):
         keys = [_value(k, text, None) for k in tree.keys if k is not None]
         return dict(zip(keys, [_value(v, text, None) for v in tree.values], strict=True))
+    if isinstance(tree, ast.Name) and kind is None and not _is_known(tree.id):
+        raise TermError(f"{tree.id} in {text!r} is no term. If it is a text, put it in quotes: '{tree.id}'.")
     if isinstance(tree, ast.Name | ast.Call | ast.BinOp):
         return _term(tree, text, kind)
     raise TermError(

@@ -59,7 +59,7 @@ class Number(Constraint):
         if self.integer:
             if number != int(number):
                 raise ValueError
-            return int(number)
+            return int(value) if isinstance(value, int) else int(number)
         return number
 
 

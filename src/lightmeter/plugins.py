@@ -11,11 +11,15 @@ import importlib
 import importlib.util
 import os
 import sys
-from types import ModuleType
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from types import ModuleType, TracebackType
 from typing import Any
 
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.notation import parse
+from lightmeter.terms import KINDS, Term, registered
 
 GROUP = "lightmeter.terms"
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -41,7 +45,8 @@ def load_plugin(spec: str) -> ModuleType:
     if folder not in sys.path:
         sys.path.append(folder)
     try:
-        return _import_file(spec) if by_path else importlib.import_module(spec)
+        with redirect_stdout(sys.stderr):
+            return _import_file(spec) if by_path else importlib.import_module(spec)
     except (Exception, SystemExit) as error:  # whatever the plugin raises is the plugin's
         if _debugging():
             raise
@@ -57,7 +62,8 @@ def load_announced() -> list[str]:
         _announced = []
         for point in entry_points(group=GROUP):
             try:
-                point.load()
+                with redirect_stdout(sys.stderr):
+                    point.load()
             except (Exception, SystemExit) as error:
                 package = point.dist.name if point.dist is not None else "a package"
                 told = _told(error, point.module)
@@ -78,6 +84,91 @@ def parse_term(text: str, kind: str | None = None, *, read: Any = parse) -> Any:
             if failures:
                 raise TermError(f"{second} Also, {'; '.join(failures)}") from None
             raise second from first
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """Where in a plugin something went wrong.
+
+    Attributes
+    ----------
+    module, place
+        The plugin's module, and the line and file, where the error comes from the plugin's own code.
+    term
+        The term that was at work, in the notation, if it is known.
+    """
+
+    module: str
+    place: str
+    term: str | None
+
+    def __str__(self) -> str:
+        what = f"{self.term} of " if self.term else ""
+        return f"{what}the plugin {self.module}{f' ({self.place})' if self.place else ''}"
+
+
+def culprit(error: BaseException) -> Culprit | None:
+    """The plugin whose term was at work when the error was raised; None where that was lightmeter alone."""
+    modules = {cls.__module__ for cls in foreign_classes()}
+    module, place, term = "", "", None
+    for frame, line in _frames(error.__traceback__):
+        name = str(frame.f_globals.get("__name__"))
+        own = _term_at_work(frame.f_locals, modules)
+        if own is not None:
+            module, term = type(own).__module__, _written(own)
+        if name in modules:
+            module, place = name, f"line {line} of {frame.f_code.co_filename}"
+    return Culprit(module, place, term) if module else None
+
+
+def foreign_classes() -> list[type[Term]]:
+    """The terms that are not lightmeter's own."""
+    known = {cls: None for kind in KINDS for cls in registered(kind).values()}
+    return [cls for cls in known if not cls.__module__.startswith("lightmeter.")]
+
+
+@contextmanager
+def foreign_code() -> Iterator[None]:
+    """Around all that may run a plugin's code: what it prints goes to standard error, and it cannot end the program.
+
+    Raises
+    ------
+    LightmeterError
+        Where it tried to.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except SystemExit as error:
+        if _debugging():
+            raise LightmeterError(f"{culprit(error) or 'a plugin'} tried to end the program.") from error
+        raise LightmeterError(
+            f"{culprit(error) or 'a plugin'} tried to end the program (SystemExit: {error.code}). Accepted: a measure "
+            "returns values, or raises an exception."
+        ) from None
+
+
+def _frames(trace: TracebackType | None) -> Iterator[tuple[Any, int]]:
+    while trace is not None:
+        yield trace.tb_frame, trace.tb_lineno
+        trace = trace.tb_next
+
+
+def _term_at_work(names: dict[str, Any], modules: set[str]) -> Term | None:
+    """A plugin's term among the variables of a frame that hold what is being computed."""
+    for name in ("self", "measure", "ready", "key", "user", "divergence"):
+        value = names.get(name)
+        value = value[0] if isinstance(value, tuple) and value else value
+        if isinstance(value, Term) and type(value).__module__ in modules:
+            return value
+    return None
+
+
+def _written(term: Term) -> str:
+    try:
+        return str(term)
+    except Exception:  # half made, or what is wrong is just this
+        return type(term).__name__
 
 
 def _import_file(path: str) -> ModuleType:

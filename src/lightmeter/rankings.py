@@ -201,3 +201,14 @@ class Ranked:
                 (float(unknown.sum() / total), float((view * unknown).sum() / view.sum())) if total else (0.0, 0.0)
             )
         return self._unknown[by]
+
+    def anything_known(self, by: str, cutoff: int | None = None) -> NDArray[np.bool_]:
+        """Which queries have a ranked document (among the first ``cutoff``) of known membership."""
+        known = self.member_row(by) >= 0
+        known = known if self.order is None else known[self.order]
+        if cutoff is not None:
+            rank = np.arange(len(known)) - np.repeat(self.offsets[:-1], self.lengths)
+            known = known & (rank < cutoff)
+        out = np.zeros(len(self.collection.queries), dtype=bool)
+        out[self.query[self.ranking_of_place[known]]] = True
+        return out

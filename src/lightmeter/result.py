@@ -137,9 +137,14 @@ class Result:
             Which run (may be left out where there is one) and group.
         """
         wanted = str(measure)
-        for cell in self.cells:
-            if str(cell.measure) == wanted and run in (None, cell.run) and group in (None, cell.group):
-                return cell.values.value
+        found = [
+            c for c in self.cells if str(c.measure) == wanted and run in (None, c.run) and group in (None, c.group)
+        ]
+        if len(found) == 1:
+            return found[0].values.value
+        if found:
+            which = ", ".join(f"{c.run}" + (f" {c.group}" if c.group is not None else "") for c in found)
+            raise LightmeterError(f"{wanted} has several columns of values: {which}. Name the run and the group.")
         raise LightmeterError(
             f"the result has no measure {wanted!r} for run {run!r}. It has: {', '.join(map(str, self.measures))}."
         )

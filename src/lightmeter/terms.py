@@ -11,7 +11,7 @@ import dataclasses
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from lightmeter.errors import TermError, suggest
-from lightmeter.params import Maybe, Number, TermOf, constraint_of, param
+from lightmeter.params import FrozenMap, Maybe, Number, TermOf, constraint_of, param
 
 _registry: dict[str, dict[str, type[Term]]] = {}
 #: other names of the field that are understood; they print as ours
@@ -103,7 +103,10 @@ class Cutoff(Term, abstract=True):
     """A term that takes a cutoff: ``term @ k`` looks at the first k ranks."""
 
     cutoff: int | None = param(
-        default=None, accepts=Maybe(Number(low=1, integer=True)), doc="ranks looked at; written @k", kw_only=True
+        default=None,
+        accepts=Maybe(Number(low=1, high=2**31 - 1, integer=True)),
+        doc="ranks looked at; written @k",
+        kw_only=True,
     )
 
     def __matmul__(self, cutoff: int) -> Self:
@@ -114,8 +117,10 @@ def show(value: Any) -> str:
     """A parameter's value as the parser reads it."""
     if isinstance(value, tuple):
         return "[" + ", ".join(show(v) for v in value) + "]"
+    if isinstance(value, FrozenMap):
+        return "{" + ", ".join(f"{show(k)}: {show(v)}" for k, v in value.items()) + "}"
     if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
-        return repr(value)
+        return str(int(value))
     return str(value) if isinstance(value, Term) else repr(value)
 
 
@@ -163,6 +168,8 @@ def lookup(name: str, kind: str | None = None) -> type[Term]:
         if others:
             raise TermError(f"{name} is a {others[0]}, but a {kind} is needed here.")
     known = [n for k in ([kind] if kind else KINDS) for n in _registry.get(k, {})]
+    if kind in (None, "measure"):
+        known += ALIASES
     listing = " 'lightmeter measures' lists them." if kind in (None, "measure") else f" Known: {', '.join(known)}."
     raise TermError(f"there is no {kind or 'term'} {name!r}.{suggest(name, known)}{listing}")
 

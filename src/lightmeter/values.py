@@ -60,5 +60,5 @@ def as_values(result: Any) -> Values:
     values = result if isinstance(result, Values) else Values(np.asarray(result, dtype=np.float64))
     infinite = np.isinf(values.value)
     if infinite.any():
-        values.because(infinite, "zero_target_share")
+        values.because(infinite, "infinite")
     return values.because(np.isnan(values.value), "undefined")

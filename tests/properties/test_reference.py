@@ -74,7 +74,9 @@ def test_spread(world: World, part: Any, data: Any) -> None:
 @share(0.5)
 def test_combinations(data: Any) -> None:
     world = data.draw(worlds(sampled=False))
-    parts = data.draw(st.lists(relevances() | fair(world) | expected(), min_size=1, max_size=3))
+    parts = data.draw(st.lists(relevances() | fair(world) | expected(), min_size=1, max_size=4))
+    way = data.draw(st.sampled_from(["higher", "higher", "lower"]))
+    parts = [p for p in parts if p.better == way] or [lm.AP() if way == "higher" else lm.EED()]
     shares = [data.draw(st.integers(0, 3)) for _ in parts]
     shares = shares if sum(shares) else [1] * len(parts)
     weights = None if data.draw(st.booleans()) else [s / sum(shares) for s in shares]
@@ -82,5 +84,5 @@ def test_combinations(data: Any) -> None:
     whole = any(
         not isinstance(getattr(p, "target", None), lm.Ideal) for p in parts if isinstance(p, lm.EED | lm.EER | lm.EEL)
     )
-    cutoff = None if whole else data.draw(st.none() | st.integers(1, 5))
+    cutoff = None if whole or all(p.cutoff for p in parts) else data.draw(st.none() | st.integers(1, 5))
     agree(world, [lm.GFR(of=parts, weights=weights, cutoff=cutoff)])

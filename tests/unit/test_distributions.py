@@ -133,7 +133,7 @@ def test_unknown(unknown: Any, share: float) -> None:
     """d and then a: what share x has of the two."""
     c = lm.load(run={"q": ["d", "a"]}, groups=GROUPS, targets={"g": {"x": 1.0}})
     assert distances(None, c, unknown=unknown)["run"][0] == pytest.approx(
-        {"uniform": 2 / 3, "drop": float("nan"), "distinct": 1.0}[unknown], nan_ok=True
+        {"uniform": float("nan"), "drop": float("nan"), "distinct": 1.0}[unknown], nan_ok=True
     )
     value = lm.evaluate(c, [lm.DistrSim(by="g", div=lm.TV(), cutoff=2)], unknown=unknown).cells[0].values.value[0]
     assert value == pytest.approx(share)

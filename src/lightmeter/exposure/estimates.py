@@ -138,7 +138,8 @@ def mixture(context: Context, ranked: Ranked) -> Mixture:
 
 def _mixture(context: Context, ranked: Ranked) -> Mixture:
     query, queries = ranked.query, len(context.collection.queries)
-    count = np.bincount(query, minlength=queries).astype(np.float64)
+    drawn = np.ones(len(query), dtype=bool) if ranked.weight is None else ranked.weight > 0
+    count = np.bincount(query[drawn], minlength=queries).astype(np.float64)
     meaning = context.policy.weight if isinstance(context.policy, Samples) else "sampling"
     weight = np.ones(len(query)) if ranked.weight is None else ranked.weight
     total = sum_by(query, weight, queries)

@@ -215,6 +215,14 @@ def group_targets(context: Context, attribute: Attribute, targets: TargetExposur
     return query, value, exposure
 
 
+def group_square(context: Context, attribute: Attribute, targets: TargetExposure, only_relevant: bool) -> Array:
+    """Squared norm of the groups' target exposure, by query."""
+    query, value, exposure = group_targets(context, attribute, targets, only_relevant)
+    size = np.int64(value.max(initial=0) + 1)
+    keys, at = np.unique(query * size + value, return_inverse=True)
+    return sum_by(keys // size, sum_by(at, exposure, len(keys)) ** 2, len(context.collection.queries))
+
+
 def _memberships(context: Context, attribute: Attribute, query: Codes, doc: pl.Series, exposure: Array) -> Triple:
     entry = attribute.index.find(doc, query.astype(np.int32) if attribute.by_query else None)
     return spread_unknown(context, attribute, entry, query, exposure, doc)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.block import Block
-from lightmeter.measures.groups import NOTHING_KNOWN, GroupMeasure
+from lightmeter.measures.groups import NOTHING_KNOWN, GroupMeasure, anything_known
 from lightmeter.measures.relevance import RBP
 from lightmeter.params import TermOf, Text, param
 from lightmeter.sums import sum_by
@@ -50,9 +50,15 @@ class ByGroup(GroupMeasure, abstract=True):
         def total(what: Array) -> Array:
             return sum_by(at, what, shape[0] * shape[1]).reshape(shape)
 
-        return [*attribute.values, UNKNOWN_ROW], self._of(total, weight, position, top, block)
+        values = self._of(total, weight, position, top, block)
+        names = [*attribute.values, UNKNOWN_ROW]
+        runs = block.context.ranked.values()
+        if self._always_unknown or any(r.unknown_share(self.by)[0] > 0 for r in runs):
+            return names, values
+        return names[:-1], Values(values.value[:, :-1], None if values.reason is None else values.reason[:, :-1])
 
     _split = True
+    _always_unknown = True
 
     def _of(
         self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block
@@ -115,6 +121,7 @@ class MeanScore(ByGroup):
 
     needs = frozenset({"groups", "scores"})
     invariant_to = frozenset({"query_order", "below_cutoff"})
+    _always_unknown = False
     by: str = param(accepts=_BY, doc=_BY_DOC)
 
     def _of(
@@ -158,5 +165,5 @@ class ABR(GroupMeasure):
         high = np.where(some, mean, 0.0).max(axis=1, initial=0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             values = Values(np.where(high > 0, low / high, np.nan))
-        values.because(~block.membership(self.by).known.any(axis=1), NOTHING_KNOWN)
+        values.because(~anything_known(block, self.by, None), NOTHING_KNOWN)
         return values.because(some.sum(axis=1) < 2, "empty_group")

@@ -43,22 +43,19 @@ class Measure(Cutoff, abstract=True):
         ``below_cutoff`` (a measure without it is shown whole rankings), ``nonrelevant_tail`` (more documents of grade 0
         at the end), ``grades`` and ``groups``.
 
-    Examples
-    --------
-    A measure of one's own: the rank of the first relevant document.
+    Notes
+    -----
+    A measure of one's own, the rank of the first relevant document::
 
-    >>> import numpy as np
-    >>> from lightmeter import Measure, param
-    >>> class FirstRelevant(Measure):
-    ...     '''Rank of the first relevant document; undefined where none is ranked.'''
-    ...     better, bounds, needs = "lower", (1, np.inf), {"judgments"}
-    ...     rel: int = param(default=1, doc="lowest grade that counts as relevant")
-    ...
-    ...     def value(self, block):
-    ...         hit = block.relevant(self.rel)[:, : self.cutoff]
-    ...         return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1.0, np.nan)
-    >>> FirstRelevant(rel=2)@10
-    FirstRelevant(rel=2)@10
+        class FirstRelevant(lm.Measure):
+            '''Rank of the first relevant document; undefined where none is ranked.'''
+
+            better, bounds, needs = "lower", (1, np.inf), {"judgments"}
+            rel: int = lm.param(default=1, doc="lowest grade that counts as relevant")
+
+            def value(self, block):
+                hit = block.relevant(self.rel)[:, : self.cutoff]
+                return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1.0, np.nan)
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("measure",)
@@ -69,6 +66,12 @@ class Measure(Cutoff, abstract=True):
     across_queries: ClassVar[bool] = False
     invariant_to: ClassVar[Any] = frozenset({"query_order", "scores", "below_cutoff"})
     needs_cutoff: ClassVar[bool] = False
+
+    def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
+        better = cls.__dict__.get("better", "higher")
+        if isinstance(better, str) and better not in ("higher", "lower", "none"):
+            raise TermError(f"{cls.__name__}: better is {better!r}. Accepted: 'higher', 'lower' or 'none'.")
+        super().__init_subclass__(abstract=abstract, **kwargs)
 
     @property
     def attribute(self) -> str | None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lightmeter.errors import TermError
 from lightmeter.exposure.estimates import Mixture, mixture
 from lightmeter.exposure.flat import Flat, flat_exposure
-from lightmeter.exposure.targets import TargetExposure, group_targets, spread_unknown, target_exposure
+from lightmeter.exposure.targets import TargetExposure, group_square, group_targets, spread_unknown, target_exposure
 from lightmeter.measures.base import Measure
 from lightmeter.measures.relevance import RBP
 from lightmeter.params import Choice, Maybe, TermOf, Text, param
@@ -121,6 +121,9 @@ class _Expected(ExposureMeasure, abstract=True):
             none = context.collection.judgments.relevant(np.nextafter(0, 1)) == 0
             for values in (eed, eer, eel):
                 values.because(none, "no_relevant")
+        if self.by is not None and context.unknown != "distinct":
+            for values in (eed, eer, eel):
+                values.because(~ranked.anything_known(self.by, self.cutoff), "no_known_member")
         return Sums(eed, eer, eel)
 
     def _goal(self, context: Context) -> TargetExposure:
@@ -262,9 +265,15 @@ class EEL(_Expected):
     def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
         """The bound of the loss, ``sum_k V_k^2 + ||eps*||^2``, where it is finite."""
         values = super().unanswered(context, query)
+        if not math.isfinite(self._most()):
+            return values
         goal = target_exposure(context, self.target, self.user, self.cutoff)
-        if self.by is None and math.isfinite(self._most()):
+        if self.by is None:
             values.value = self._most() + goal.square[query]
+        else:
+            attribute = context.collection.attribute(self.by)
+            times = len(attribute.values) if attribute.kind == "multi" else 1
+            values.value = self._most() * times + group_square(context, attribute, goal, self.docs == "relevant")[query]
         return values
 
 

@@ -47,6 +47,13 @@ class GFR(Measure):
         for m in self.of:
             if isinstance(m, ByGroup):
                 raise TermError(f"GFR: {m} has a value for each group. Accepted: measures of one value a query.")
+        ways = {m.better for m in self.of}
+        if len(ways) > 1 or "none" in ways:
+            told = ", ".join(f"{m} ({'lower' if m.better == 'lower' else m.better} is better)" for m in self.of)
+            told = told.replace("none is better", "neither is better")
+            raise TermError(f"GFR: {told}. Accepted: components that share one direction.")
+        if self.cutoff is not None and all(m.cutoff not in (None, self.cutoff) for m in self.of):
+            raise TermError(f"GFR: the cutoff {self.cutoff} is for components without one, and all have their own.")
         if self.weights is None:
             return
         if len(self.weights) != len(self.of):

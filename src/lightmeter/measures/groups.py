@@ -73,6 +73,14 @@ def _lowest(div: Divergence) -> float:
     return 1.0 - div.most
 
 
+def _unanswered(values: Values, measure: Any, context: Context) -> Values:
+    """Similarities may be negative: an unanswered query then has the lowest there is, if it is finite."""
+    lowest = 1.0 - measure.div.most_of(len(context.collection.attribute(measure.by).values))
+    if lowest < 0:
+        values.value = np.full(len(values.value), lowest if math.isfinite(lowest) else np.nan)
+    return values
+
+
 class GF(GroupMeasure):
     """Group fairness: ``sum_k stop_k (1 - Div(D_k, target))``, D_k the mean membership of the first k documents,
     relevant or not.
@@ -98,6 +106,9 @@ class GF(GroupMeasure):
     )
     target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
 
+    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+        return _unanswered(super().unanswered(context, query), self, context)
+
     @property
     def bounds(self) -> tuple[float, float]:
         return _lowest(self.div), 1.0
@@ -117,17 +128,23 @@ def _stopped_similarity(measure: GF | DeltaGF, block: Block, goal: Distribution)
     value = np.zeros(block.shape[0])
     for part, ranks, p, some in columns.prefixes(depth):
         similar = 1.0 - measure.div.value(p, columns.q[part, None, :])
-        value[part] += (stop[part, ranks] * np.where(some, similar, 0.0)).sum(axis=1)
+        counts = some & (stop[part, ranks] > 0)
+        value[part] += (stop[part, ranks] * np.where(counts, similar, 0.0)).sum(axis=1)
     return _explained(Values(value), block, measure.by, goal, measure.cutoff)
 
 
 def _explained(values: Values, block: Block, by: str, goal: Distribution | None, cutoff: int | None) -> Values:
-    known = block.membership(by).known
-    seen = known if cutoff is None else known[:, :cutoff]
-    values.because(~seen.any(axis=1), NOTHING_KNOWN)
+    """Reasons: nothing known of the documents looked at, no target, a divergence that is infinite."""
+    values.because(~anything_known(block, by, cutoff), NOTHING_KNOWN)
     if goal is not None:
         values.because(~goal.defined(block.query), goal.reason)
-    return values
+    return values.because(np.isinf(values.value), "zero_target_share")
+
+
+def anything_known(block: Block, by: str, cutoff: int | None) -> NDArray[np.bool_]:
+    """Whether any of the documents looked at has a known membership; one of its own counts as known."""
+    known = block.membership(by).known if block.context.unknown == "distinct" else block.member_entry(by) >= 0
+    return np.asarray((known if cutoff is None else known[:, :cutoff]).any(axis=1))
 
 
 class DeltaGF(GroupMeasure):
@@ -202,6 +219,9 @@ class DistrSim(GroupMeasure):
     div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
     target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
 
+    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+        return _unanswered(super().unanswered(context, query), self, context)
+
     @property
     def bounds(self) -> tuple[float, float]:
         return _lowest(self.div), 1.0
@@ -265,6 +285,9 @@ class AWRF(GroupMeasure):
     div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC, always=True)
     user: User = param(default=DCG(), accepts=TermOf("user"), doc="user model whose view weighs the ranks", always=True)
     target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+
+    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+        return _unanswered(super().unanswered(context, query), self, context)
 
     @property
     def bounds(self) -> tuple[float, float]:
