@@ -6,6 +6,9 @@ Names are loaded when they are first used, so that a program that needs one part
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lightmeter.clicks.estimate import estimate_attention
+    from lightmeter.clicks.merit import click_merit
+    from lightmeter.clicks.result import AttentionEstimate
     from lightmeter.collection import Collection
     from lightmeter.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
     from lightmeter.errors import InputError, LightmeterError, MissingExtraError, TermError
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from lightmeter.values import Values
 
 _HOME = {
+    "lightmeter.clicks.estimate": "estimate_attention",
+    "lightmeter.clicks.merit": "click_merit",
+    "lightmeter.clicks.result": "AttentionEstimate",
     "lightmeter.collection": "Collection",
     "lightmeter.divergences": "JSD KL NMD RNOD TV W1 Divergence SqL2",
     "lightmeter.errors": "InputError LightmeterError MissingExtraError TermError",
@@ -69,6 +75,7 @@ __all__ = [
     "TV",
     "W1",
     "Attention",
+    "AttentionEstimate",
     "Cascade",
     "Collection",
     "Count",
@@ -105,6 +112,8 @@ __all__ = [
     "Uniform",
     "User",
     "Values",
+    "click_merit",
+    "estimate_attention",
     "evaluate",
     "gERR",
     "iRBU",

@@ -49,6 +49,9 @@ def conventions(
     out["missing"] = f"{missing} ({_MISSING[missing]})" + "".join(
         f"; {run} leaves {n} of {len(answered[run])} queries unanswered" for run, n in gone.items()
     )
+    if context.collection.query_weight is not None:
+        asked = float(context.collection.query_weight[context.collection.evaluated].sum())
+        out["weights"] = f"means weigh a query as often as the sequence asks for it ({asked:g} requests)"
     if depth is not None:
         out["depth"] = f"first {depth} ranks"
     if context.collection.judgments is not None:

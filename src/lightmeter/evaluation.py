@@ -243,7 +243,8 @@ def _values(context: Context, ranked: Ranked, plan: dict[Measure, Measure], coun
     out: dict[Key, Values] = {}
     for measure, ready in plan.items():
         if isinstance(ready, ExposureMeasure):
-            values = ready.of_run(context, ranked)
+            with np.errstate(all="ignore"):
+                values = ready.of_run(context, ranked)
             if not ranked.sampled or mixture(context, ranked).exact.all():  # nothing is estimated
                 values = Values(values.value, values.reason)
             out[measure, None] = as_values(values)
@@ -264,7 +265,8 @@ def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], c
 
     def compute(part: NDArray[np.int64]) -> list[tuple[Key, Values]]:
         block = Block(context, ranked, part, depth)
-        return [((m, group), values) for m, ready in plan.items() for group, values in _of_block(ready, block)]
+        with np.errstate(all="ignore"):  # what overflows or is no number is undefined, with a reason
+            return [((m, group), values) for m, ready in plan.items() for group, values in _of_block(ready, block)]
 
     for part, computed in in_threads(compute, chunks_of_like_length(lengths, CELLS)):
         for key, values in computed:

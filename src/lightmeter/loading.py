@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ import polars as pl
 from lightmeter.attributes import Attribute
 from lightmeter.collection import Collection, vocabulary_of
 from lightmeter.errors import InputError, LightmeterError, suggest
+from lightmeter.given_groups import check_targets, read_given_groups
 from lightmeter.io.tables import AttributeTable, JudgmentTable, RunTable, Source
 from lightmeter.judgments import Judgments
 from lightmeter.run import Run
@@ -89,21 +91,34 @@ def load(
     >>> c.queries, list(c.runs), list(c.attributes)
     (['q1'], ['run'], ['gender'])
     """
+    from lightmeter.io.tabular import ColumnMap, check_columns
+
+    columns = named = columns if isinstance(columns, ColumnMap) else check_columns(columns)
     tables = _runs(run, columns)
     judgments = _judgments(tables, qrels, columns)
     vocabulary = vocabulary_of(tables, judgments)
     if judgments is not None:
         _refuse_strangers(tables, judgments)
-    read = _groups(groups, tables, columns, ordinal, bins, bias, attributes)
+    grouped = read_given_groups(groups, tables, columns, ordinal, bins, bias, attributes)
+    read = grouped.tables
     given = _targets(targets, columns)
+    check_targets(None if given is None else given.frame, grouped.names)
     made = {t.name: Attribute.build(t, vocabulary) for t in read}
     lookup = {q: i for i, q in enumerate(vocabulary)}
     runs = {t.name: Run(t, lookup) for t in tables}
     topics = _intents(intents, intent_probabilities, columns)
-    weight, sequence_source = _weights(sequence, vocabulary)
+    ignored: dict[str, int] = {}
+    weight, sequence_source = _weights(sequence, vocabulary, ignored)
     inputs = [*(t.source for t in tables), *(t.source for t in read), *sequence_source]
     inputs += [t.source for t in (judgments, given, topics) if t is not None]
-    segments = _segments(segment, queries, tables, lookup, columns)
+    segments = _segments(segment, queries, tables, lookup, columns, ignored)
+    if queries is not None:
+        inputs.append(_named_source(queries, "queries"))
+    if intent_probabilities is not None:
+        inputs.append(_named_source(intent_probabilities, "intent probabilities"))
+    if given is not None:
+        strange = given.frame.filter(pl.col("query").is_not_null() & ~pl.col("query").is_in(vocabulary))
+        ignored[f"{given.source.name}: target rows of queries that are not evaluated"] = len(strange)
     return Collection(
         queries=vocabulary,
         runs=runs,
@@ -114,10 +129,10 @@ def load(
         segments=segments,
         query_weight=weight,
         inputs=tuple(dict.fromkeys(inputs)),
-        ignored=_ignored(tables, judgments, read),
-        notes=_notes(tables, judgments, read),
+        ignored=_ignored(tables, judgments, read) | {k: n for k, n in ignored.items() if n},
+        notes=(*_notes(tables, judgments, read), *grouped.notes, *_unused(named, grouped.names)),
         columns_of_runs=tuple(t for t in tables if t.extra is not None),
-        declared={"ordinal": dict(ordinal or {}), "bins": dict(bins or {}), "bias": tuple(bias)},
+        declared=grouped.declared,
     )
 
 
@@ -179,71 +194,6 @@ def _refuse_strangers(tables: list[RunTable], judgments: JudgmentTable) -> None:
             )
 
 
-def _groups(
-    groups: Any,
-    tables: list[RunTable],
-    columns: Columns | None,
-    ordinal: Any,
-    bins: Any,
-    bias: Sequence[str],
-    attributes: Sequence[str] | None,
-) -> list[AttributeTable]:
-    from lightmeter.io.groups import read_groups
-
-    extra = {c for t in tables if t.extra is not None for c in t.extra.columns}
-    declared = [*(ordinal or {}), *(bins or {}), *bias]
-    if groups is None:
-        for name in declared:
-            if name not in extra:
-                raise LightmeterError(
-                    f"{name!r} is declared (ordinal, bins or bias), but there is no such "
-                    f"attribute.{suggest(name, extra)} Give its groups with --groups FILE."
-                )
-        return []
-    given = list(groups) if isinstance(groups, list | tuple) else [groups]
-    given = [_wide(g) if isinstance(g, Mapping) else g for g in given]
-    # what is declared for columns of the run itself is not the groups' business
-    own = [n for n in declared if n in extra]
-    if own:
-        names = {t.name for t in read_groups(given, columns=columns, only=None)}
-        own = [n for n in own if n not in names]
-
-    def rest(options: Any) -> Any:
-        return {k: v for k, v in (options or {}).items() if k not in own}
-
-    only = None if attributes is None else [a for a in attributes if a not in extra]
-    if only == []:
-        return []
-    return read_groups(
-        given,
-        columns=columns,
-        bins=rest(bins),
-        ordinal=rest(ordinal),
-        bias=[b for b in bias if b not in own],
-        only=only,
-    )
-
-
-def _wide(groups: Mapping[str, Any]) -> pl.DataFrame:
-    """``{attribute: {doc: value or values}}`` as a wide table."""
-    if not groups or not all(isinstance(m, Mapping) for m in groups.values()):
-        raise LightmeterError(
-            "groups given as a dictionary: accepted is {attribute: {doc: value}}, with a list of values where there "
-            "are several."
-        )
-    frame: pl.DataFrame | None = None
-    for name, members in groups.items():
-        values = [
-            "|".join(map(str, v)) if isinstance(v, list | tuple | set) else None if v is None else str(v)
-            for v in members.values()
-        ]
-        one = pl.DataFrame({"doc": [str(d) for d in members], name: values}, schema={"doc": pl.String, name: pl.String})
-        frame = (
-            one if frame is None else frame.join(one, on="doc", how="full", coalesce=True, maintain_order="left_right")
-        )
-    return frame if frame is not None else pl.DataFrame()
-
-
 def _targets(targets: Any, columns: Columns | None) -> Any:
     if targets is None or (isinstance(targets, list | tuple) and not targets):
         return None
@@ -264,7 +214,11 @@ def _intents(intents: Any, probabilities: Any, columns: Columns | None) -> Any:
     return read_intents(intents, probabilities, columns=columns)
 
 
-def _weights(sequence: Any, vocabulary: list[str]) -> tuple[Any, list[Source]]:
+def _named_source(given: Any, what: str) -> Source:
+    return Source(str(given), (str(given),)) if isinstance(given, str | os.PathLike) else Source(f"frame of {what}")
+
+
+def _weights(sequence: Any, vocabulary: list[str], ignored: dict[str, int]) -> tuple[Any, list[Source]]:
     if sequence is None:
         return None, []
     from lightmeter.io.sequences import read_sequence
@@ -276,12 +230,22 @@ def _weights(sequence: Any, vocabulary: list[str]) -> tuple[Any, list[Source]]:
         raise LightmeterError(
             f"{sequence}: the sequence and the runs have no query in common. Accepted: the same query ids in both."
         )
-    source = [] if isinstance(sequence, pl.DataFrame) else [Source(str(sequence), (str(sequence),))]
-    return weight, source
+    source = _named_source(sequence, "a sequence")
+    known = set(vocabulary)
+    ignored[f"{source.name}: requests for queries that are neither ranked nor judged"] = int(
+        sum(w for q, w in weights.items() if q not in known)
+    )
+    ignored[f"{source.name}: queries that the sequence does not ask for"] = int((weight == 0).sum())
+    return weight, [source]
 
 
 def _segments(
-    segment: str | None, queries: Any, tables: list[RunTable], lookup: dict[str, int], columns: Columns | None
+    segment: str | None,
+    queries: Any,
+    tables: list[RunTable],
+    lookup: dict[str, int],
+    columns: Columns | None,
+    ignored: dict[str, int],
 ) -> list[str | None] | None:
     if segment is None:
         return None
@@ -314,7 +278,21 @@ def _segments(
     for query, label in labels.iter_rows():
         if query in lookup:
             out[lookup[query]] = label
+        else:
+            ignored[f"labels ({segment}) of queries that are neither ranked nor judged"] = (
+                ignored.get(f"labels ({segment}) of queries that are neither ranked nor judged", 0) + 1
+            )
+    ignored[f"queries without a label ({segment}): in no segment"] = out.count(None)
     return out
+
+
+def _unused(columns: Any, extra: Sequence[str]) -> list[str]:
+    """What --columns names and no table has."""
+    return [
+        f"columns: no table has a column {theirs!r} (for {ours})"
+        for ours, theirs in columns.unused().items()
+        if not (ours == "grade" and theirs in extra)
+    ]
 
 
 def _ignored(tables: list[RunTable], judgments: JudgmentTable | None, groups: list[AttributeTable]) -> dict[str, int]:

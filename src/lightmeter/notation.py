@@ -119,9 +119,7 @@ def _term(tree: ast.expr, text: str, kind: str | None) -> Any:
     if isinstance(tree, ast.Name):
         return _build(lookup(tree.id, kind), {})
     if isinstance(tree, ast.Tuple):
-        raise TermError(
-            f"{text!r} names several terms. Accepted: one; on the command line each measure has an -m of its own."
-        )
+        raise TermError(f"{text!r} names several terms. Accepted: one; repeat -m to give several.")
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         cls = lookup(tree.func.id, kind)
         if tree.args or any(k.arg is None for k in tree.keywords):

@@ -39,13 +39,13 @@ class Number(Constraint):
         what = "a whole number" if self.integer else "a number"
         limits = []
         if self.above > -math.inf:
-            limits.append(f"above {self.above:g}")
+            limits.append(f"above {self.above:.12g}")
         if self.low > -math.inf:
-            limits.append(f"at least {self.low:g}")
+            limits.append(f"at least {self.low:.12g}")
         if self.below < math.inf:
-            limits.append(f"below {self.below:g}")
+            limits.append(f"below {self.below:.12g}")
         if self.high < math.inf:
-            limits.append(f"at most {self.high:g}")
+            limits.append(f"at most {self.high:.12g}")
         return " ".join([what, " and ".join(limits)]).strip()
 
     def check(self, value: Any) -> int | float:

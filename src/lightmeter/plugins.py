@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -158,10 +158,21 @@ def _term_at_work(names: dict[str, Any], modules: set[str]) -> Term | None:
     """A plugin's term among the variables of a frame that hold what is being computed."""
     for name in ("self", "measure", "ready", "key", "user", "divergence"):
         value = names.get(name)
-        value = value[0] if isinstance(value, tuple) and value else value
-        if isinstance(value, Term) and type(value).__module__ in modules:
-            return value
+        own = _own_term(value[:1] if isinstance(value, tuple) else value, modules)
+        if own is not None:
+            return own
     return None
+
+
+def _own_term(value: Any, modules: set[str]) -> Term | None:
+    """The term, or the first of its parts, that is a plugin's."""
+    if isinstance(value, tuple):
+        return next(filter(None, (_own_term(v, modules) for v in value)), None)
+    if not isinstance(value, Term):
+        return None
+    if type(value).__module__ in modules:
+        return value
+    return _own_term(tuple(getattr(value, f.name, None) for f in fields(value)), modules)  # type: ignore[arg-type]
 
 
 def _written(term: Term) -> str:

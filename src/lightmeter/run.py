@@ -129,8 +129,8 @@ class Run:
         pair = first_repeat(self.doc, self.ranking_of_row, self.offsets, self._hashes)
         if pair is not None:
             first, again = pair
-            earlier = self.place(first)
-            at = f"line {earlier['line']}" if "line" in earlier else f"row {earlier['row']}"
+            rows = [first, again] if self.file_row is None else [int(self.file_row[r]) for r in (first, again)]
+            at = self.source.elsewhere(*rows)
             raise InputError(
                 f"document {self.doc[again]!r} stands twice in one ranking (first in {at})",
                 accepted="each document once a ranking; several rankings of a query need a sample id each",

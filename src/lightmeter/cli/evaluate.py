@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import shlex
 import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from lightmeter.cli.asked import read_measure
 from lightmeter.cli.gates import read_gates
-from lightmeter.cli.measured import attributes_of
+from lightmeter.cli.measured import attributes_of, files_of, with_components
 from lightmeter.cli.messages import choose, later_policy, not_yet, say
 from lightmeter.cli.notes import told
 from lightmeter.cli.options import numbers_by_name, pairs, texts_by_name, whole_number
@@ -25,9 +27,10 @@ from lightmeter.io.arrow import Reading
 from lightmeter.io.groups import KINDS
 from lightmeter.io.runs import read_runs
 from lightmeter.io.sources import split_kind, split_name
+from lightmeter.io.tabular import check_columns
 from lightmeter.loading import load
 from lightmeter.output.files import check_not_input, check_writable, write_whole
-from lightmeter.plugins import load_plugin, parse_term
+from lightmeter.plugins import foreign_code, load_plugin, parse_term
 from lightmeter.result import Result
 
 _ENDINGS = {
@@ -100,17 +103,20 @@ def perform(request: Request) -> Outcome:
     """Load, evaluate and write."""
     started = time.time()
     form = _check(request)
-    for plugin in request.plugins:
-        load_plugin(plugin)
-    gates = read_gates(request.fail_if)
-    measures = [parse_term(text, "measure") for text in request.measures]
-    policy = _policy(request.policy)
+    modules = [load_plugin(plugin) for plugin in request.plugins]
+    with foreign_code():
+        gates = read_gates(request.fail_if)
+        measures = [read_measure(text) for text in request.measures]
+        policy = _policy(request.policy, request.ties)
     asked = list(dict.fromkeys([*measures, *(g.measure for g in gates)]))
     collection = _load(request, asked)
+    within = files_of([*asked, policy])
+    inputs = list(dict.fromkeys([*_input_files(request, collection), *within]))
+    inputs += sorted(_real([m.__file__ for m in modules if m.__file__]) - _real(inputs))
     for option, path in (("--output", request.output), ("--manifest", request.manifest)):
         if path is not None:
-            check_not_input(path, option, _input_files(request, collection))
-    with Progress(quiet=request.quiet) as progress:
+            check_not_input(path, option, inputs)
+    with Progress(quiet=request.quiet) as progress, foreign_code():
         whole = evaluate(
             collection,
             asked,
@@ -123,7 +129,7 @@ def perform(request: Request) -> Outcome:
         )
     result = dataclasses.replace(whole, cells=[c for c in whole.cells if c.measure in measures]) if gates else whole
     if not request.quiet:
-        for line in told(collection, whole, _unused(request, asked)):
+        for line in told(collection, whole, [*_unused(request, asked), *_by_query(request, collection)]):
             say(line)
     failures = [text for gate in gates for text in gate.failures(whole)]
     if measures:
@@ -132,7 +138,7 @@ def perform(request: Request) -> Outcome:
         except BrokenPipeError:  # whoever read has read enough; conditions are told all the same
             leave_pipes()
     if request.manifest is not None:
-        _write_manifest(request, collection, whole, failures, started)
+        _write_manifest(request, inputs, within, whole, failures, started)
     for text in failures:
         say(f"fail-if: {text}")
     if gates and not failures and not request.quiet:
@@ -168,6 +174,11 @@ def _check(request: Request) -> str:
             check_writable(path, option)
     if request.output and request.manifest and os.path.realpath(request.output) == os.path.realpath(request.manifest):
         raise LightmeterError(f"--output and --manifest are both {request.output}. Give them different names.")
+    for option, texts in (("run", request.runs), ("--groups", request.groups), ("--targets", request.targets)):
+        for text in texts:
+            named, file = split_name(text)
+            if named is not None and not file.strip():
+                raise LightmeterError(f"{option} {text}: there is no file after '='. Accepted: NAME=FILE.")
     for run in request.runs:
         _refuse_measure(run)
     return form
@@ -186,23 +197,28 @@ def _refuse_measure(run: str) -> None:
     if os.path.exists(run) or "=" in run or "/" in run or "." in run:
         return
     try:
-        parse_term(run, "measure")
+        with foreign_code():
+            parse_term(run, "measure")
     except LightmeterError:
         return
     raise LightmeterError(f"there is no run {run!r}, but a measure of that name. Repeat -m for each measure: -m {run}.")
 
 
-def _policy(text: str | None) -> Any:
+def _policy(text: str | None, ties: str | None) -> Any:
     if text is None:
         return None
     try:
-        return parse_term(text, "policy")
+        policy = parse_term(text, "policy")
     except LightmeterError as error:
         raise later_policy(text) or error from None
+    own = getattr(policy, "ties", None)
+    if ties is not None and own != ties and re.search(r"\bties\s*=", text):
+        raise LightmeterError(f"--policy {text} and --ties {ties} disagree about equal scores. Give one of the two.")
+    return policy
 
 
 def _load(request: Request, measures: list[Any]) -> Collection:
-    columns = pairs("--columns", request.columns) or None
+    columns = check_columns(pairs("--columns", request.columns))
     reading, request.reading = request.reading, None
     first = read_runs(request.runs[0], columns=columns, reading=reading)
     return load(
@@ -240,7 +256,40 @@ def _unused(request: Request, measures: list[Any]) -> list[str]:
             out.append(f"declared, but no measure looks at it: {', '.join(strange)}")
     if request.queries is not None and request.segment is None:
         out.append("--queries is not read: it serves --segment")
+    if request.intents is not None and not any("intents" in m.needs for m in with_components(measures)):
+        out.append("--intents plays no part: no measure looks at intents")
     return out
+
+
+def _by_query(request: Request, collection: Collection) -> list[str]:
+    """What --sequence and --segment do to the queries."""
+    out = []
+    queries = len(collection.evaluated)
+    if request.sequence is not None and collection.query_weight is not None:
+        weight = collection.query_weight
+        rest = int((weight == 0).sum())
+        out.append(
+            f"--sequence {request.sequence}: {_number(queries, 'query', 'queries')}, each weighs as often as it occurs "
+            f"({weight[collection.evaluated].sum():g} in all)"
+            + (f"; left out: {_number(rest, 'query', 'queries')} that it does not name" if rest else "")
+        )
+    if request.segment is not None and collection.segments is not None:
+        labels = [collection.segments[q] for q in collection.evaluated]
+        known = sorted({s for s in labels if s is not None})
+        gone = labels.count(None)
+        out.append(
+            f"--segment {request.segment}: {_number(len(known), 'segment', 'segments')}"
+            + (f"; {_number(gone, 'query has', 'queries have')} none" if gone else "")
+        )
+    return out
+
+
+def _number(n: int, one: str, several: str) -> str:
+    return f"{n} {one if n == 1 else several}"
+
+
+def _real(paths: list[str]) -> set[str]:
+    return {os.path.realpath(p) for p in paths}
 
 
 def _input_files(request: Request, collection: Collection) -> list[str]:
@@ -263,16 +312,17 @@ def _write(request: Request, result: Result, form: str) -> None:
 
 
 def _write_manifest(
-    request: Request, collection: Collection, result: Result, failures: list[str], started: float
+    request: Request, inputs: list[str], within: list[str], result: Result, failures: list[str], started: float
 ) -> None:
     import json
     from datetime import UTC, datetime
 
     from lightmeter.conventions import file_digests
 
-    files = [f for f in _input_files(request, collection) if os.path.isfile(f)]
+    files = [f for f in inputs if os.path.isfile(f)]
     made = {
         **result.manifest,
+        "inputs": [*result.manifest["inputs"], *({"name": f, "files": [f]} for f in within)],
         "command": "lightmeter " + shlex.join(sys.argv[1:]),
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - started, 3),
