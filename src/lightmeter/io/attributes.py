@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from ..errors import InputError, suggest
 from .binning import as_numbers, bin_values, names_of, order_values, plain_text
-from .checks import drop_repeats, fault, first, numbers
+from .checks import UNKNOWN, UNKNOWN_CELLS, drop_repeats, fault, first, known_cells, numbers
 from .sources import add_counts
 from .tables import AttributeTable, Source
 
@@ -73,6 +73,16 @@ def build_attribute(
     AttributeTable or None
         None when every value is unknown.
     """
+    known, unknown = known_cells(column)
+    made = _build(known, keys, source, options, text, count, distinct)
+    if made is None or not unknown:
+        return made
+    return replace(made, ignored=add_counts(made.ignored, {UNKNOWN_CELLS: unknown}))
+
+
+def _build(
+    column: pl.Series, keys: pl.DataFrame, source: Source, options: Options, text: bool, count: bool, distinct: bool
+) -> AttributeTable | None:
     name = column.name
     if name in options.bias:
         return _bias(column, keys, source, count, distinct)
@@ -80,16 +90,18 @@ def build_attribute(
         code, values = bin_values(column, options.bins[name], source)
         frame, repeated = _unique(keys, code, source, name, distinct)
         return _table(name, source, values, "hard", True, frame, {REPEATED: repeated} if count else {})
-    labels = plain_text(column, source) if text else names_of(column, source)
+    # a list of one value may still be unknown
+    labels, unknown = known_cells(plain_text(column, source) if text else names_of(column, source))
     if labels.null_count() == len(labels):
         return None
     declared = options.ordinal.get(name)
     if bool(labels.str.contains("|", literal=True).any()):
-        return _multi(labels, keys, source, declared, count, distinct)
+        return _multi(labels, keys, source, declared, count, distinct, unknown)
     values = order_values(labels, declared, source, name)
     code = labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32)
     frame, repeated = _unique(keys, code, source, name, distinct, labels)
-    return _table(name, source, values, "hard", declared is not None, frame, {REPEATED: repeated} if count else {})
+    ignored = {REPEATED: repeated if count else 0, UNKNOWN_CELLS: unknown}
+    return _table(name, source, values, "hard", declared is not None, frame, ignored)
 
 
 def member_rows(
@@ -111,8 +123,14 @@ def _unique(
 
 
 def _multi(
-    labels: pl.Series, keys: pl.DataFrame, source: Source, declared: Sequence[str] | None, count: bool, distinct: bool
-) -> AttributeTable:
+    labels: pl.Series,
+    keys: pl.DataFrame,
+    source: Source,
+    declared: Sequence[str] | None,
+    count: bool,
+    distinct: bool,
+    unknown: int,
+) -> AttributeTable | None:
     name = labels.name
     frame = keys.with_columns(labels.alias("_label")).with_row_index("_row")
     kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name, distinct=distinct)
@@ -129,9 +147,14 @@ def _multi(
             column=name,
             accepted="values separated by single bars, a|b; an empty cell for unknown",
         )
+    ignored = {REPEATED: repeated if count else 0, "repeated values of a document": int(counts) - len(once)}
+    strange = once["_label"] == UNKNOWN
+    once = once.filter(~strange)
+    if not len(once):
+        return None
+    ignored[UNKNOWN_CELLS] = unknown + int(strange.sum())
     code, values = member_rows(once["_label"], once["_row"], declared, source, name)
     result = once.select(keys.columns).with_columns(code.alias("value"), pl.lit(1.0).alias("weight"))
-    ignored = {REPEATED: repeated if count else 0, "repeated values of a document": int(counts) - len(once)}
     return _table(name, source, values, "multi", declared is not None, result, ignored)
 
 

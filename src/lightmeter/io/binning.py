@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import InputError, suggest
-from .checks import ACCEPTED_NUMBER, fault, first, parse_numbers
+from .checks import ACCEPTED_NUMBER, JSON, UNKNOWN, fault, first, parse_numbers, refuse_type
 from .tables import Source
 
 MOST_CODES = 10
@@ -76,14 +76,18 @@ def plain_text(column: pl.Series, source: Source) -> pl.Series:
         whole = bool((values == values.round()).all())
         return (values.cast(pl.Int64) if whole else values).cast(pl.String)
     if isinstance(kind, pl.List) and (kind.inner == pl.String or kind.inner.is_integer()):
-        joined = column.cast(pl.List(pl.String)).list.join("|")
+        # nothing in a list is an unknown value, not a missing list
+        cells = column.cast(pl.List(pl.String)).list.eval(pl.element().fill_null(UNKNOWN))
+        joined = cells.list.join("|")
         return joined.set(joined == "", None).rename(column.name)
     if kind.is_nested() or kind in (pl.Binary, pl.Object):
-        raise InputError(
-            f"values of type {kind}",
-            where=source.name,
-            column=column.name,
-            accepted="text, whole numbers or true/false",
+        json = kind == JSON
+        raise refuse_type(
+            column,
+            "this is no value" if json else f"values of type {kind}",
+            source,
+            "text, whole numbers, true/false, or a list of several values",
+            "Shares go into a long table doc, attribute, value, weight" if json else None,
         )
     return column.cast(pl.String)
 
@@ -146,7 +150,7 @@ def check_edges(name: str, edges: Sequence[float]) -> list[float]:
     """Bins must be at least two finite, increasing numbers."""
     try:
         ends = [float(e) for e in edges]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"the bins {list(edges)!r} of {name!r} are not all numbers", accepted=f"--bins {name}=0,1,11,101"
         ) from None
@@ -210,5 +214,11 @@ def check_order(attribute: str, declared: Sequence[str]) -> tuple[str, ...]:
         raise InputError(
             f"the order {declared!r} of {attribute!r} cannot be used",
             accepted=f"two or more different values: --ordinal {attribute}=low,mid,high",
+        )
+    if UNKNOWN in order:
+        raise InputError(
+            f"the order of {attribute!r} names {UNKNOWN!r}, which is no value: it says that there is none",
+            accepted=f"known values: --ordinal {attribute}=low,mid,high",
+            hint="Leave it out",
         )
     return order

@@ -11,6 +11,11 @@ from .tables import Source
 
 NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 ACCEPTED_NUMBER = "a finite decimal number such as 3, -0.5 or 1e5"
+UNKNOWN = "unknown"
+"""A membership that is written so is unknown, as an empty cell is."""
+UNKNOWN_CELLS = f"cells {UNKNOWN!r} read as unknown"
+JSON = pl.Struct({"json": pl.String})
+"""The type of a column of JSON lines with objects or nested lists, which nothing but further columns can be."""
 
 
 def fault(
@@ -29,12 +34,43 @@ def fault(
     return InputError(found, where=file, line=line, column=column, accepted=accepted, hint=hint)
 
 
-def elsewhere(source: Source, row: int) -> str:
-    """Words for another row of the same source."""
-    if source.line_of is None:
-        return f"row {row}"
-    file, line = source.line_of(row)
-    return f"line {line} of {file}"
+def known_cells(column: pl.Series) -> tuple[pl.Series, int]:
+    """The column with null for each cell that is literally ``unknown``, and how many there were."""
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return column, 0
+    text = column.cast(pl.String)
+    there = (text == UNKNOWN).fill_null(False)
+    count = int(there.sum())
+    return (text.set(there, None), count) if count else (column, 0)
+
+
+def finite(value: object) -> float | None:
+    """A number of Python or numpy as a finite float, or None (whole numbers may be too large for one)."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+        return None
+    try:
+        number = float(value)
+    except (OverflowError, TypeError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def is_unicode(text: str) -> bool:
+    """Whether text has no half of a surrogate pair."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def refuse_type(column: pl.Series, what: str, source: Source, accepted: str, hint: str | None = None) -> InputError:
+    """The error for a column of a type that cannot be used, with its first row where the type is one of JSON lines."""
+    row = first(column.is_not_null()) if source.line_of is not None and column.dtype.is_nested() else None
+    if row is None:
+        return InputError(what, where=source.name, column=column.name, accepted=accepted, hint=hint)
+    if column.dtype == JSON:
+        nested = column.struct.field("json").str.contains(r"^[\[{]").fill_null(False)
+        row = row if (at := first(nested)) is None else at
+        kind = "object" if str(column[row]["json"]).startswith("{") else "list of more than text and whole numbers"
+        return fault(f"{what}: a JSON {kind}", source, row, column=column.name, accepted=accepted, hint=hint)
+    return fault(f"{what}: a list", source, row, column=column.name, accepted=accepted, hint=hint)
 
 
 def first(mask: pl.Series | NDArray[np.bool_]) -> int | None:
@@ -62,13 +98,7 @@ def identifiers(column: pl.Series, what: str, source: Source) -> pl.Series:
             if kind.is_float()
             else "Turn the column into text first"
         )
-        raise InputError(
-            f"{what} ids have the type {kind}",
-            where=source.name,
-            column=column.name,
-            accepted="text or whole numbers",
-            hint=hint,
-        )
+        raise refuse_type(column, f"{what} ids have the type {_type(kind)}", source, "text or whole numbers", hint)
     if (row := first(column.is_null())) is not None:
         raise fault(
             f"the {what} id is missing", source, row, column=column.name, accepted="a non-empty id in every row"
@@ -105,9 +135,7 @@ def numbers(
     elif kind == pl.Null:
         values = column.cast(pl.Float64)
     else:
-        raise InputError(
-            f"the {what} has the type {kind}", where=source.name, column=column.name, accepted=ACCEPTED_NUMBER
-        )
+        raise refuse_type(column, f"the {what} has the type {_type(kind)}", source, ACCEPTED_NUMBER)
     name = column.name if named else None
     if (row := first(values.is_null())) is not None:
         cell = column[row]
@@ -167,7 +195,7 @@ def drop_repeats(
         which = ", ".join(f"{k} {one[k]!r}" for k in keys)
         raise fault(
             f"{which} has {what} {_show(one[value])} here "
-            f"and {_show(one['_value'])} at {elsewhere(source, one['_first'])}",
+            f"and {_show(one['_value'])} at {source.elsewhere(one['_first'], one['_row'])}",
             source,
             one["_row"],
             accepted=f"one {what} for each {' and '.join(keys)}",
@@ -197,5 +225,11 @@ def check_sums(
         )
 
 
+def _type(kind: pl.DataType) -> str:
+    return "JSON" if kind == JSON else str(kind)
+
+
 def _show(value: object) -> str:
+    if value is None:
+        return UNKNOWN
     return f"{value:g}" if isinstance(value, float) else repr(value)

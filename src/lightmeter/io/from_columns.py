@@ -8,7 +8,8 @@ import polars as pl
 
 from ..errors import InputError, suggest
 from .attributes import Options, build_attribute
-from .checks import drop_repeats
+from .binning import plain_text
+from .checks import drop_repeats, known_cells, numbers
 from .judgments import grades
 from .sources import add_counts
 from .tables import AttributeTable, JudgmentTable, RunTable
@@ -44,7 +45,8 @@ def attributes_from_columns(
     for name in names:
         column = extra_column(run, name)
         keys = pl.DataFrame({"doc": run.doc})
-        if keys.with_columns(column.alias("_v")).n_unique() > run.doc.n_unique():
+        shown = plain_text(column, run.source).alias(name) if column.dtype.is_nested() else column
+        if keys.with_columns(known_cells(shown)[0].alias("_v")).n_unique() > run.doc.n_unique():
             keys = keys.with_columns(_query_ids(run).alias("query"))
         one = build_attribute(column, keys, run.source, options, count=False)
         if one is None:
@@ -62,6 +64,8 @@ def judgments_from_columns(run: RunTable, name: str) -> JudgmentTable:
     one grade.
     """
     column = extra_column(run, name)
+    if column.dtype.is_nested():
+        numbers(column, "grade", run.source)
     known = column.is_not_null()
     if column.dtype.is_float():
         known = known & column.is_not_nan()

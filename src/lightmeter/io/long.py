@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .attributes import Options, build_attribute, member_rows
 from .binning import plain_text
-from .checks import check_sums, elsewhere, fault, first, identifiers, numbers
+from .checks import UNKNOWN, UNKNOWN_CELLS, check_sums, fault, first, identifiers, known_cells, numbers
 from .sources import add_counts
 from .tables import AttributeTable, Source
 from .tabular import Columns, Table, find, need
@@ -74,8 +74,8 @@ def _one(name: str, frame: pl.DataFrame, source: Source, options: Options) -> At
             )
     keys: list[str] = [c for c in ("query", "doc") if c in frame.columns]
     if "weight" in frame.columns and frame["weight"].null_count() < len(frame):
-        return _soft(name, frame, keys, source, options)
-    if name in options.bins or name in options.bias:
+        made = _soft(name, frame, keys, source, options)
+    elif name in options.bins or name in options.bias:
         made = build_attribute(frame["value"].rename(name), frame.select(keys), source, options)
     else:
         made = _hard(name, frame, keys, source, options)
@@ -85,7 +85,7 @@ def _one(name: str, frame: pl.DataFrame, source: Source, options: Options) -> At
 
 
 def _hard(name: str, frame: pl.DataFrame, keys: list[str], source: Source, options: Options) -> AttributeTable | None:
-    label = plain_text(frame["value"], source)
+    label, unknown = known_cells(plain_text(frame["value"], source))
     rows = frame.select(keys).with_columns(label.alias("_label")).with_row_index("_row").drop_nulls("_label")
     if not len(rows):
         return None
@@ -94,11 +94,11 @@ def _hard(name: str, frame: pl.DataFrame, keys: list[str], source: Source, optio
     code, values = member_rows(once["_label"], once["_row"], declared, source, name)
     several = bool(once.select(pl.struct(keys).is_duplicated().any()).item())
     result = once.select("doc", code.alias("value"), pl.lit(1.0).alias("weight"), *(k for k in keys if k == "query"))
-    ignored = add_counts({"repeated memberships": len(rows) - len(once)})
+    ignored = add_counts({"repeated memberships": len(rows) - len(once), UNKNOWN_CELLS: unknown})
     return AttributeTable(name, source, values, "multi" if several else "hard", declared is not None, result, ignored)
 
 
-def _soft(name: str, frame: pl.DataFrame, keys: list[str], source: Source, options: Options) -> AttributeTable:
+def _soft(name: str, frame: pl.DataFrame, keys: list[str], source: Source, options: Options) -> AttributeTable | None:
     if name in options.bins or name in options.bias:
         raise fault(
             f"{name!r} has weights, and bins or bias were given for it",
@@ -115,15 +115,37 @@ def _soft(name: str, frame: pl.DataFrame, keys: list[str], source: Source, optio
     if len(twice):
         doc, value, here, there = twice["doc"][0], twice["value"][0], twice["_row"][1], twice["_row"][0]
         raise fault(
-            f"document {doc!r} has the value {value!r} twice, here and at {elsewhere(source, there)}",
+            f"document {doc!r} has the value {value!r} twice, here and at {source.elsewhere(there, here)}",
             source,
             here,
             accepted="one weight for each value of a document",
         )
     check_sums(rows, keys, "weight", source, "weights")
+    rows, unknown = _without_unknown(rows, keys, source)
+    if not len(rows):
+        return None
     declared = options.ordinal.get(name)
     code, values = member_rows(rows["value"], rows["_row"], declared, source, name)
     positive = rows.with_columns(code.alias("value")).filter(pl.col("weight") > 0)
     hard = bool((positive["weight"] == 1.0).all()) and len(positive) == positive.select(keys).n_unique()
     result = positive.select("doc", "value", "weight", *(k for k in keys if k == "query"))
-    return AttributeTable(name, source, values, "hard" if hard else "soft", declared is not None, result)
+    ignored = add_counts({UNKNOWN_CELLS: unknown})
+    return AttributeTable(name, source, values, "hard" if hard else "soft", declared is not None, result, ignored)
+
+
+def _without_unknown(rows: pl.DataFrame, keys: list[str], source: Source) -> tuple[pl.DataFrame, int]:
+    """The rows of known values and how many others there were; a document may be unknown as a whole, not in part."""
+    strange = rows["value"] == UNKNOWN
+    if not strange.any():
+        return rows, 0
+    positive = rows.filter(pl.col("weight") > 0).filter(pl.len().over(keys) > 1, pl.col("value") == UNKNOWN)
+    if len(positive):
+        one = positive.row(0, named=True)
+        raise fault(
+            f"document {one['doc']!r} is {UNKNOWN!r} with weight {one['weight']:g} and has known values too",
+            source,
+            one["_row"],
+            column="value",
+            accepted=f"{UNKNOWN} with all the weight of a document, or shares of known values that sum to 1",
+        )
+    return rows.filter(~strange), int(strange.sum())

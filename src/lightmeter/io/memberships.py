@@ -10,7 +10,7 @@ import polars as pl
 from ..errors import InputError
 from .attributes import Options, build_attribute
 from .binning import order_values
-from .checks import drop_repeats, fault, first, numbers
+from .checks import UNKNOWN, drop_repeats, fault, first, numbers
 from .sources import add_counts, one_file
 from .tables import AttributeTable, Source
 from .text import read_lines, row_lines
@@ -25,7 +25,7 @@ def read_gmemb(name: str, path: str, options: Options) -> AttributeTable:
     """NTCIREVAL soft membership: ``query doc p1 .. pc``; values are named 1 to c and ordinal; shares are used as
     given.
     """
-    path = one_file(path)
+    path = one_file(path, "groups")
     _no_declaration(name, path, "--ordinal", options.ordinal, "values 1 to c are ordinal as they stand")
     _no_declaration(name, path, "--bins", options.bins, "memberships are shares, not numbers to be binned")
     width = _width(path)
@@ -92,10 +92,17 @@ def _width(path: str) -> int:
 
 def read_gains(name: str, path: str, options: Options) -> AttributeTable:
     """Soft membership from gains per intent: 3, 1, 0 become 3/4, 1/4, 0; all 0 is unknown."""
-    path = one_file(path)
+    path = one_file(path, "groups")
     _no_declaration(name, path, "--bins", options.bins, "memberships are shares, not numbers to be binned")
     fields = exact_fields(path, 4, 4, GAINS_FILE)
     source = fields.source
+    if (row := first(fields.frame["f1"] == UNKNOWN)) is not None:
+        raise fault(
+            f"gains for the intent {UNKNOWN!r}, which is no value",
+            source,
+            row,
+            accepted="gains for known intents; a document without any gain is unknown",
+        )
     gain = numbers(fields.frame["f3"], "gain", source, least=0.0, named=False)
     frame = pl.DataFrame(
         {"query": fields.frame["f0"], "doc": fields.frame["f2"], "intent": fields.frame["f1"], "gain": gain}
@@ -124,9 +131,9 @@ def read_gains(name: str, path: str, options: Options) -> AttributeTable:
 
 def read_annotations(name: str, path: str, options: Options) -> AttributeTable:
     """TREC Fair author annotations, ``doc,v1,v2,..`` with a value for each author: the distinct values of each
-    document.
+    document. Empty cells among values are passed over and counted.
     """
-    path = one_file(path)
+    path = one_file(path, "groups")
     lines = read_lines(path)
     rows = row_lines(lines, 0)
     if not len(rows):
@@ -139,8 +146,10 @@ def read_annotations(name: str, path: str, options: Options) -> AttributeTable:
         raise fault("the document id is missing", source, row, accepted=ANNOTATIONS_FILE)
     if (row := first(text.str.contains('"', literal=True))) is not None:
         raise fault("a double quote", source, row, accepted=ANNOTATIONS_FILE + " and without quotes")
-    cells = split.to_series(1).str.strip_chars(" \t,").str.replace_all(r"[ \t]*,[ \t]*", "|").rename(name)
-    cells = cells.set(cells == "", None)
+    barred = split.to_series(1).str.strip_chars(" \t").str.replace_all(r"[ \t]*,[ \t]*", "|").rename(name)
+    cells = barred.str.replace_all(r"\|{2,}", "|").str.strip_chars("|")
+    cells = cells.set((cells == "").fill_null(False), None)
+    lost = barred.str.len_bytes() - cells.str.len_bytes()
     if cells.null_count() == len(cells):
         raise InputError("no document has a value", where=path, line=int(rows[0]), accepted=ANNOTATIONS_FILE)
     table = build_attribute(cells, pl.DataFrame({"doc": doc}), source, options, text=True)
@@ -148,7 +157,7 @@ def read_annotations(name: str, path: str, options: Options) -> AttributeTable:
         raise InputError("no document has a value", where=path, accepted=ANNOTATIONS_FILE)
     unknown = len(cells) - cells.is_not_null().sum()
     notes = (f"{unknown} documents have no annotation: unknown",) if unknown else ()
-    blank = {"blank lines": len(lines) - len(rows)}
+    blank = {"blank lines": len(lines) - len(rows), "empty cells among values": int(lost.sum())}
     return AttributeTable(
         name, source, table.values, "multi", table.ordinal, table.frame, add_counts(table.ignored, blank), notes
     )

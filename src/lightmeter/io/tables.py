@@ -43,6 +43,13 @@ class Source:
         file, line = self.line_of(row)
         return {"where": file, "line": line}
 
+    def elsewhere(self, row: int, than: int) -> str:
+        """Words for ``row`` in a message about the row ``than``: ``line 4``, ``FILE:4`` in another file, ``row 3``."""
+        if self.line_of is None:
+            return f"row {row}"
+        (file, line), (here, _) = self.line_of(row), self.line_of(than)
+        return f"line {line}" if file == here else f"{file}:{line}"
+
 
 @dataclass(frozen=True)
 class RunTable:

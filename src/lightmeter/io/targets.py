@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,13 +10,14 @@ import polars as pl
 
 from ..errors import InputError
 from .binning import plain_text
-from .checks import check_sums, elsewhere, fault, identifiers, numbers
+from .checks import UNKNOWN, check_sums, fault, finite, first, identifiers, is_unicode, numbers
 from .sources import add_counts, is_path, one_file, split_name
 from .tables import Source, TargetTable
-from .tabular import DECIMAL, Columns, find, need, read_table, table_shape
+from .tabular import DECIMAL, Columns, Shape, find, need, read_table
 from .text import head_lines
 from .trec import exact_fields
 
+_TABLE = Shape(("attribute", "value", "share"), (), re.compile("(?!)"), 0, ("attribute", "query"))
 TARGET_FILE = "a table 'attribute, value, share[, query]', or NAME=FILE.golddistr with one share a line"
 
 
@@ -69,7 +71,7 @@ def _read_one(spec: Any, columns: Columns | None) -> TargetTable:
         if name is not None or path.endswith((".golddistr", ".golddistr.gz", ".golddistr.zst")):
             return _golddistr(name, path)
         spec = path
-    table = read_table(spec, table_shape("attribute", "value", "share"), columns=columns)
+    table = read_table(spec, _TABLE, columns=columns, what="targets")
     source = table.source
     parts = {n: table.frame[need(table, n, columns, TARGET_FILE)] for n in ("attribute", "value", "share")}
     attribute = identifiers(parts["attribute"], "attribute", source)
@@ -87,6 +89,15 @@ def _read_one(spec: Any, columns: Columns | None) -> TargetTable:
 
 
 def _checked(frame: pl.DataFrame, source: Source, ignored: dict[str, int]) -> TargetTable:
+    if (row := first(frame["value"] == UNKNOWN)) is not None:
+        raise fault(
+            f"the value {UNKNOWN} never enters a target",
+            source,
+            row,
+            column="value",
+            accepted="shares of known values; the unknown are treated as --unknown says",
+            hint="Remove the value and let the other shares sum to 1",
+        )
     keys = ["attribute", "query", "value"]
     rows = frame.with_row_index("_row")
     twice = rows.filter(pl.struct(keys).is_duplicated())
@@ -97,7 +108,7 @@ def _checked(frame: pl.DataFrame, source: Source, ignored: dict[str, int]) -> Ta
         )
         raise fault(
             f"the value {one['value']!r} of {one['attribute']!r} has a share here "
-            f"and at {elsewhere(source, one['_row'])}",
+            f"and at {source.elsewhere(one['_row'], again['_row'])}",
             source,
             again["_row"],
             accepted="one share for each value",
@@ -107,7 +118,7 @@ def _checked(frame: pl.DataFrame, source: Source, ignored: dict[str, int]) -> Ta
 
 
 def _golddistr(name: str | None, path: str) -> TargetTable:
-    path = one_file(path)
+    path = one_file(path, "targets")
     if name is None:
         raise InputError(
             "a .golddistr file does not say which attribute it is for", where=path, accepted=f"NAME={path}"
@@ -140,13 +151,19 @@ def _of_dict(targets: Mapping[Any, Any]) -> TargetTable:
                 accepted="{attribute: {value: share}}",
             )
         for value, share in shares.items():
-            if isinstance(share, bool) or not isinstance(share, (int, float)):
+            if isinstance(share, bool) or not isinstance(share, (int, float)) or _too_large(share):
                 raise InputError(
-                    f"the share {share!r} of {value!r} is not a number",
+                    f"the share {share!r:.60} of {value!r} is not a number",
                     where="dictionary",
                     row=len(rows),
                     column=str(attribute),
                     accepted="{attribute: {value: share}}",
+                )
+            if not is_unicode(f"{attribute}{value}"):
+                raise InputError(
+                    f"the name {attribute!r} or {value!r} has half of a surrogate pair",
+                    where="dictionary",
+                    accepted="text that is Unicode",
                 )
             rows.append((str(attribute), str(value), float(share)))
     if not rows:
@@ -158,3 +175,8 @@ def _of_dict(targets: Mapping[Any, Any]) -> TargetTable:
     ).with_columns(pl.lit(None, pl.String).alias("query"))
     numbers(frame["share"], "share", source, least=0.0)
     return _checked(frame, source, {})
+
+
+def _too_large(share: float) -> bool:
+    """Whether a whole number is beyond the floats."""
+    return isinstance(share, int) and finite(share) is None
