@@ -39,7 +39,10 @@ class Reading:
     def take(self) -> pa.Table | None:
         """Arrow's table, None where it found something out of the ordinary; handed over once, so it can be freed."""
         table, self._table = self._table, None
-        return None if table is None else table.result()
+        try:
+            return None if table is None else table.result()
+        except OSError:  # the exact reader says what is wrong
+            return None
 
     def proven(self, rows: int) -> bool:
         """Whether nothing but one separator between fields and one end a line stands at or below the space."""
@@ -91,6 +94,8 @@ def read_fields(source: Any, delimiter: str, fields: int, more: dict[str, str]) 
     import pyarrow as pa
     import pyarrow.csv as csv
 
+    if isinstance(source, str):
+        source = pa.OSFile(source)  # from a path Arrow would tell compression by the name
     coded = pa.dictionary(pa.int32(), pa.string())
     types = {"query": coded, "second": coded, "doc": pa.string(), "score": pa.float64()}
     types |= {name: pa.type_for_alias(kind) for name, kind in more.items()}

@@ -63,9 +63,16 @@ def _convert(source: Any, name: str) -> pl.DataFrame:
     for column in table.columns:
         try:
             table.select(column).to_polars()
+        except UnicodeError:
+            raise InputError(
+                "half of a surrogate pair", where=name, column=str(column), accepted="text that is Unicode"
+            ) from None
         except (ValueError, TypeError, OverflowError):
             raise InputError(
-                "values of mixed types", where=name, column=str(column), accepted="one type for each column"
+                "values of mixed types, or numbers too large for a column",
+                where=name,
+                column=str(column),
+                accepted="one type for each column; whole numbers of 64 bits",
             ) from None
     raise InputError("the frame cannot be converted", where=name, accepted="columns of text and numbers")
 

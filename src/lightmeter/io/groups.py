@@ -11,13 +11,16 @@ import polars as pl
 from ..errors import InputError, suggest
 from .attributes import Options, build_attribute
 from .checks import identifiers, repeats
+from .dictionaries import group_frame
+from .frames import is_frame, to_polars
 from .long import long_attributes
 from .memberships import read_annotations, read_gains, read_gmemb
-from .sources import add_counts, is_path, split_kind, split_name
-from .tables import AttributeTable
-from .tabular import Columns, Table, find, need, read_table, table_shape
+from .sources import add_counts, is_path, parts, split_kind, split_name
+from .tables import AttributeTable, Source
+from .tabular import Columns, Table, column_names, find, need, read_table, table_shape
 
 GROUP_FILE = "a table 'doc, <attribute>, ..', or 'doc, attribute, value[, weight][, query]'"
+_TABLE = table_shape("doc")
 KINDS = ("bias", "gains", "annotations", "gmemb")
 
 
@@ -35,11 +38,11 @@ def read_groups(
     Parameters
     ----------
     source
-        A path, ``NAME=PATH[:kind]``, a frame, or a list of these. Tables are wide (``doc`` and one column for each
-        attribute; empty is unknown, ``a|b`` several values) or long (``doc, attribute, value[, weight][, query]``;
-        soft when weights are given). Kinds: ``bias`` (scores in [-1, 1]), ``gains`` (TREC diversity lines),
-        ``annotations`` (TREC Fair, ``doc,v1,v2,..``); a path that ends in ``.gmemb`` is NTCIREVAL's. ``NAME=`` picks
-        that column of a wide table, or names its only one.
+        A path, ``NAME=PATH[:kind]``, a frame, ``{attribute: {doc: value}}``, or a list of these. Tables are wide
+        (``doc`` and one column for each attribute; empty or ``unknown`` is unknown, ``a|b`` several values) or long
+        (``doc, attribute, value[, weight][, query]``; soft when weights are given). Kinds: ``bias`` (scores in
+        [-1, 1]), ``gains`` (TREC diversity lines), ``annotations`` (TREC Fair, ``doc,v1,v2,..``); a path that ends in
+        ``.gmemb`` is NTCIREVAL's. ``NAME=`` picks that column of a wide table, or names its only one.
     columns
         Our names to the table's, for example ``{"doc": "item_id"}``.
     bins
@@ -62,7 +65,7 @@ def read_groups(
         Something cannot be used: the message names the file and line, or the row and column.
     """
     options = Options(dict(ordinal or {}), dict(bins or {}), tuple(bias))
-    sources = list(source) if isinstance(source, (list, tuple)) else [source]
+    sources = _listed(source)
     tables = [table for one in sources for table in _read_one(one, columns, options, only)]
     names = [t.name for t in tables]
     if twice := next((n for n in names if names.count(n) > 1), None):
@@ -73,22 +76,86 @@ def read_groups(
             accepted="each attribute once",
             hint="Name them apart with NAME=PATH",
         )
-    if only is not None:
+    where = ", ".join(map(_label, sources))
+    if only is None:
+        options.check_used(names, where)
+        return tables
+    if any(name not in names for name in (*only, *options.ordinal, *options.bins, *options.bias)):
+        there = list(dict.fromkeys([*attribute_names(sources, columns=columns), *names]))
         for name in only:
             if name not in names:
+                shown = ", ".join(map(repr, there[:12])) + (", .." if len(there) > 12 else "")
                 raise InputError(
-                    f"no attribute {name!r}; the attributes are {', '.join(map(repr, names)) or 'none'}",
-                    where=_label(sources[0]),
-                    hint=f"{suggest(name, names)} Correct the name".strip(),
+                    f"the attribute {name!r} has no value in any row"
+                    if name in there
+                    else f"no attribute {name!r}; the attributes are {shown or 'none'}",
+                    where=where,
+                    hint="" if name in there else f"{suggest(name, there)} Correct the name".strip(),
                 )
-        return [t for t in tables if t.name in only]
-    where = _label(sources[0])
-    options.check_used(names, where)
-    return tables
+        options.check_used(there, where)
+    return [t for t in tables if t.name in only]
+
+
+def attribute_names(source: Any, *, columns: Columns | None = None) -> list[str]:
+    """The names of the attributes that :func:`read_groups` would find, each once: from the headers of wide tables, the
+    attribute column of long ones, and ``NAME=``. Columns without any value are among them.
+
+    Parameters
+    ----------
+    source, columns
+        As for :func:`read_groups`.
+    """
+    return list(dict.fromkeys(name for one in _listed(source) for name in _names(one, columns)))
+
+
+def _names(source: Any, columns: Columns | None) -> list[str]:
+    if isinstance(source, AttributeTable):
+        return [source.name]
+    if is_path(source):
+        name, path, kind = _spec(source)
+        if name is not None:
+            return [name]
+        if kind is not None:
+            raise _nameless(path, kind)
+        head = column_names(parts(path, "groups").files[0], _TABLE, columns)
+        source = path
+    else:
+        head = to_polars(source, "frame").columns if is_frame(source) else []
+    shown = Table(pl.DataFrame(schema=head), Source("header"))
+    if head and not (find(shown, "attribute", columns) and find(shown, "value", columns)):
+        keys = (find(shown, "doc", columns), find(shown, "query", columns))
+        return [name for name in head if name not in keys]
+    table = read_table(source, _TABLE, columns=columns, what="groups")
+    column = find(table, "attribute", columns)
+    return (
+        identifiers(table.frame[column], "attribute", table.source).unique(maintain_order=True).to_list()
+        if column
+        else []
+    )
+
+
+def _listed(source: Any) -> list[Any]:
+    listed = list(source) if isinstance(source, (list, tuple)) else [source]
+    return [group_frame(one) if isinstance(one, Mapping) else one for one in listed]
 
 
 def _label(source: Any) -> str:
-    return os.fspath(source) if is_path(source) else "frame"
+    return os.fspath(source) if is_path(source) else source.name if isinstance(source, AttributeTable) else "frame"
+
+
+def _spec(source: Any) -> tuple[str | None, str, str | None]:
+    """Name, path and kind."""
+    name, path = split_name(source)
+    path, kind = split_kind(path, KINDS)
+    return name, path, kind or ("gmemb" if path.endswith((".gmemb", ".gmemb.gz", ".gmemb.zst")) else None)
+
+
+def _nameless(path: str, kind: str) -> InputError:
+    return InputError(
+        f"memberships of kind {kind!r} need a name",
+        where=path,
+        accepted=f"NAME={path}" + (f":{kind}" if kind != "gmemb" else ""),
+    )
 
 
 def _read_one(
@@ -97,18 +164,14 @@ def _read_one(
     if isinstance(source, AttributeTable):
         return [source]
     if not is_path(source):
-        return table_attributes(read_table(source, table_shape("doc"), columns=columns), None, columns, options, only)
-    name, path = split_name(source)
-    path, kind = split_kind(path, KINDS)
-    kind = kind or ("gmemb" if path.endswith((".gmemb", ".gmemb.gz", ".gmemb.zst")) else None)
-    if kind is None:
-        return table_attributes(read_table(path, table_shape("doc"), columns=columns), name, columns, options, only)
-    if name is None:
-        raise InputError(
-            f"memberships of kind {kind!r} need a name",
-            where=path,
-            accepted=f"NAME={path}" + (f":{kind}" if kind != "gmemb" else ""),
+        return table_attributes(
+            read_table(source, _TABLE, columns=columns, what="groups"), None, columns, options, only
         )
+    name, path, kind = _spec(source)
+    if kind is None:
+        return table_attributes(read_table(path, _TABLE, columns=columns, what="groups"), name, columns, options, only)
+    if name is None:
+        raise _nameless(path, kind)
     if only is not None and name not in only:
         return []
     if kind == "gmemb":
@@ -118,7 +181,7 @@ def _read_one(
     if kind == "annotations":
         return [read_annotations(name, path, options)]
     with_bias = Options(options.ordinal, options.bins, (*options.bias, name))
-    return table_attributes(read_table(path, table_shape("doc"), columns=columns), name, columns, with_bias, only)
+    return table_attributes(read_table(path, _TABLE, columns=columns, what="groups"), name, columns, with_bias, only)
 
 
 def table_attributes(
@@ -127,6 +190,14 @@ def table_attributes(
     """The attributes of a wide or long table."""
     if find(table, "attribute", columns) and find(table, "value", columns):
         tables = long_attributes(table, columns, options, only if name is None else [name])
+        if name is not None and not tables:
+            there = attribute_names(table.frame, columns=columns)
+            raise InputError(
+                f"no attribute {name!r}; the attributes are {', '.join(map(repr, there[:12]))}",
+                where=table.source.name,
+                accepted="NAME= one of the attributes of a long table, or the table without NAME=",
+                hint=f"{suggest(name, there)} Correct the name".strip(),
+            )
     else:
         tables = _wide(table, name, columns, options, only)
     if tables and table.ignored:

@@ -18,8 +18,10 @@ from .trec import exact_fields
 INTENT_FILE = "lines 'query intent doc grade', or a table with query, intent, doc, grade"
 PROBABILITY_FILE = "lines 'query intent probability', or a table with query, intent, probability"
 _NUMBER = DECIMAL.pattern.removeprefix("^").removesuffix("$")
-_INTENTS = Shape(("query", "intent", "doc", "grade"), (4,), re.compile(f"L?(?:{_NUMBER})"), -1)
-_PROBABILITIES = Shape(("query", "intent", "probability"), (3,), DECIMAL, -1)
+_INTENTS = Shape(
+    ("query", "intent", "doc", "grade"), (4,), re.compile(f"L?(?:{_NUMBER})"), -1, ("query", "intent", "doc")
+)
+_PROBABILITIES = Shape(("query", "intent", "probability"), (3,), DECIMAL, -1, ("query", "intent"))
 
 
 def read_intents(source: Any, probabilities: Any = None, *, columns: Columns | None = None) -> IntentTable:
@@ -87,7 +89,7 @@ def _columns(
 ) -> tuple[pl.DataFrame, Source, dict[str, int]]:
     """The columns of a shape, ids as text and the last one as it stands."""
     if is_path(source):
-        path = one_file(source)
+        path = one_file(source, "intents" if shape is _INTENTS else "intent probabilities")
         if tell_format(path, shape, columns)[0] == "fields":
             n = len(shape.names)
             fields = exact_fields(path, n, n, accepted)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from ..errors import InputError
+from .checks import JSON, fault
 from .tables import Source
 from .text import read_lines, row_lines
 
@@ -19,13 +21,21 @@ def read_objects(path: str) -> tuple[list[dict[str, Any]], Source, dict[str, int
     if not len(rows):
         raise InputError("the file has only blank lines", where=path, accepted="one JSON object a line")
     objects = []
-    decode = json.JSONDecoder(parse_constant=_refuse).decode
+    decode = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_distinct).decode
     for number, text in zip(rows.tolist(), lines.gather(rows - 1).to_list(), strict=True):
         try:
             value = decode(text)
         except _NotJson as error:
             raise InputError(
                 f"{error} is not JSON", where=path, line=number, accepted="finite numbers; null for a missing one"
+            ) from None
+        except _Repeated as error:
+            raise InputError(
+                f"the key {error} stands twice in one object",
+                where=path,
+                line=number,
+                accepted="each key once",
+                hint="Several values of a document go into a list",
             ) from None
         except (ValueError, RecursionError) as error:
             raise InputError(
@@ -46,13 +56,36 @@ def read_objects(path: str) -> tuple[list[dict[str, Any]], Source, dict[str, int
     return objects, source, {"blank lines": blank} if blank else {}
 
 
-def read_jsonl(path: str) -> tuple[pl.DataFrame, Source, dict[str, int]]:
-    """A table of JSON lines; a key that some lines lack is null there."""
+def read_jsonl(path: str, ids: Mapping[str, str] | None = None) -> tuple[pl.DataFrame, Source, dict[str, int]]:
+    """A table of JSON lines; a key that some lines lack is null there.
+
+    Parameters
+    ----------
+    path
+        The file.
+    ids
+        Which columns are ids: our names to the table's. An id that is neither text nor a whole number is refused.
+    """
     objects, source, ignored = read_objects(path)
     names = list(dict.fromkeys(key for one in objects for key in one if key.strip()))
     if not names:
         raise InputError("the objects have no keys", where=path, accepted="objects with the keys of the table")
+    for ours, theirs in (ids or {}).items():
+        _check_ids(objects, ours, theirs if theirs in names else ours, source)
     return pl.DataFrame([_column(name, [one.get(name) for one in objects]) for name in names]), source, ignored
+
+
+def _check_ids(objects: list[dict[str, Any]], ours: str, name: str, source: Source) -> None:
+    for row, one in enumerate(objects):
+        value = one.get(name)
+        if isinstance(value, (bool, float, list, dict)):
+            raise fault(
+                f"the {'document' if ours == 'doc' else ours} id is {json.dumps(value):.60}",
+                source,
+                row,
+                column=name,
+                accepted="text or whole numbers; 1.0 and 1 would be one id or two",
+            )
 
 
 def _is_text(value: dict[str, Any]) -> bool:
@@ -64,7 +97,7 @@ def _is_text(value: dict[str, Any]) -> bool:
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
-    """One key as a column: numbers, true/false or text; whatever else is kept as JSON text."""
+    """One key as a column: numbers, true/false, text or lists of text; objects and other lists have the type JSON."""
     kinds = {type(v) for v in values if v is not None}
     try:
         if kinds <= {int} or kinds == {bool}:
@@ -75,15 +108,43 @@ def _column(name: str, values: list[Any]) -> pl.Series:
         return pl.Series(name, [None if v is None else str(v) for v in values], dtype=pl.String)
     if kinds <= {str, int}:
         return pl.Series(name, [None if v is None or v == "" else str(v) for v in values], dtype=pl.String)
-    if kinds == {list} and all(isinstance(x, (str, int)) for v in values if v for x in v):
-        # several values of one document
-        return pl.Series(name, [None if not v else "|".join(map(str, v)) for v in values], dtype=pl.String)
+    if list in kinds and kinds <= {list, str, int}:
+        lists = [v if v is None or isinstance(v, list) else [v] if v != "" else None for v in values]
+        if all(_is_plain(v) for v in lists if v):
+            rows = [None if v is None else [None if x is None else str(x) for x in v] for v in lists]
+            return pl.Series(name, rows, dtype=pl.List(pl.String))
+    if list in kinds or dict in kinds:
+        cells = [None if v is None else {"json": _shown(v)} for v in values]
+        return pl.Series(name, cells, dtype=JSON)
     text = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
     return pl.Series(name, [None if v == "" else v for v in text], dtype=pl.String)
 
 
+def _is_plain(cells: list[Any]) -> bool:
+    return {type(x) for x in cells} <= {str, int, type(None)}
+
+
+def _shown(value: Any) -> str:
+    """As JSON what cannot be a value; as text what could."""
+    if isinstance(value, list) and _is_plain(value):
+        return "|".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 class _NotJson(ValueError):
     """NaN or Infinity."""
+
+
+class _Repeated(ValueError):
+    """A key that stands twice in one object."""
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Repeated(repr(next(key for key in keys if keys.count(key) > 1)))
+    return made
 
 
 def _refuse(constant: str) -> None:

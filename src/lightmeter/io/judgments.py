@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import InputError
-from .checks import drop_repeats, fault, identifiers, numbers
+from .checks import drop_repeats, fault, finite, identifiers, numbers
 from .dictionaries import dict_table
 from .jsonl import read_objects
 from .sources import add_counts, is_path, merge_sources, parts
@@ -52,8 +52,8 @@ def read_judgments(source: Any, *, columns: Columns | None = None) -> JudgmentTa
     if isinstance(source, Mapping):
         return _judgments(_dict_frame(source), Source("dictionary"), {})
     if not is_path(source):
-        return _of_table(read_table(source, JUDGMENT_SHAPE, columns=columns), columns)
-    found = parts(source)
+        return _of_table(read_table(source, JUDGMENT_SHAPE, columns=columns, what="judgments"), columns)
+    found = parts(source, "judgments")
     formats = {tell_format(file, JUDGMENT_SHAPE, columns)[0] for file in found.files}
     if "fields" in formats:
         if len(formats) > 1:
@@ -149,10 +149,8 @@ def _of_trec_fair(objects: list[dict[str, Any]], source: Source, ignored: dict[s
             if not _is_id(doc):
                 raise fault("a document without a usable doc_id", source, row, accepted=accepted)
             grade = document.get("relevance")
-            if grade is not None and (
-                isinstance(grade, bool) or not isinstance(grade, (int, float)) or not np.isfinite(grade)
-            ):
-                raise fault(f"the relevance {grade!r} of {doc!r} is not a number", source, row, accepted=accepted)
+            if grade is not None and finite(grade) is None:
+                raise fault(f"the relevance {grade!r:.60} of {doc!r} is not a number", source, row, accepted=accepted)
             queries.append(str(query))
             docs.append(str(doc))
             values.append(None if grade is None else float(grade))

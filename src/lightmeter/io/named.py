@@ -8,7 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from .binning import plain_text
 from .checks import drop_repeats, identifiers, numbers
+from .sources import add_counts
 from .tables import Source
 from .tabular import Columns, Shape, need, read_table
 
@@ -20,6 +22,7 @@ def read_named(
     text: Sequence[str] = (),
     *,
     columns: Columns | None = None,
+    ignored: dict[str, int] | None = None,
 ) -> tuple[pl.DataFrame, Source]:
     """Read some columns of a table, each row of which its ids tell from all others.
 
@@ -35,6 +38,8 @@ def read_named(
         Columns of text that may be empty.
     columns
         Our names to the table's.
+    ignored
+        Filled with counts of what was passed over, rows that repeat another among them.
 
     Returns
     -------
@@ -43,14 +48,18 @@ def read_named(
     """
     wanted = [*ids, *([number] if number else []), *text]
     accepted = f"a table with the columns {', '.join(wanted)}"
-    table = read_table(source, Shape(tuple(wanted), (), re.compile("(?!)"), 0), columns=columns)
+    table = read_table(source, Shape(tuple(wanted), (), re.compile("(?!)"), 0, tuple(ids)), columns=columns)
     found = {name: table.frame[need(table, name, columns, accepted)] for name in wanted}
     out = {name: identifiers(found[name], name, table.source).alias(name) for name in ids}
     if number is not None:
         out[number] = numbers(found[number], number, table.source, least=0.0).alias(number)
     for name in text:
-        out[name] = found[name].cast(pl.String).alias(name)
+        cell = found[name]
+        out[name] = (plain_text(cell, table.source) if cell.dtype.is_nested() else cell.cast(pl.String)).alias(name)
     frame = pl.DataFrame(out)
-    last = number if number is not None else text[-1]
-    kept, _ = drop_repeats(frame, list(ids), last, table.source, last)
+    kept, repeated = frame, 0
+    for name in [n for n in wanted if n not in ids] or [ids[-1]]:
+        kept, repeated = drop_repeats(frame, list(ids), name, table.source, name)
+    if ignored is not None:
+        ignored.update(add_counts(ignored, table.ignored, {"repeated rows": repeated}))
     return kept, table.source

@@ -26,6 +26,7 @@ RUN_SHAPE = Shape(
     (5, 6),
     re.compile(rf"{DECIMAL.pattern}|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE),
     4,
+    ("query", "doc", "sample", "run"),
 )
 
 
@@ -93,17 +94,17 @@ def read_runs(
             return [run for key, one in source.items() for run in read_runs(one, name=str(key), columns=columns)]
         return [_run_of_table(dict_table(source, name or "dictionary"), name or "dictionary", columns)]
     if not is_path(source):
-        return _runs_of_table(read_table(source, RUN_SHAPE, name=name, columns=columns), name, "run", columns)
+        return _runs_of_table(read_table(source, RUN_SHAPE, name=name, columns=columns), name, columns)
     given, path = split_name(source)
     name = name or given
-    found = parts(path)
+    found = parts(path, "run")
     formats = {tell_format(file, RUN_SHAPE, columns)[0] == "fields" for file in found.files}
     if len(formats) > 1:
         raise InputError("TREC files and tables are mixed", where=path, accepted="part files of one format")
     if formats.pop():
         return [_trec_run(name or path, path, found.files, found.ignored, reading)]
     tables = [read_table_file(file, RUN_SHAPE, columns) for file in found.files]
-    return _runs_of_table(join(path, tables, found.ignored), name, path, columns)
+    return _runs_of_table(join(path, tables, found.ignored), name, columns)
 
 
 def _names_runs(source: Mapping[Any, Any]) -> bool:
@@ -193,7 +194,7 @@ def _samples(rows: TrecRows) -> tuple[pl.Series | None, tuple[str, ...]]:
 # tables
 
 
-def _runs_of_table(table: Table, name: str | None, path: str, columns: Columns | None) -> list[RunTable]:
+def _runs_of_table(table: Table, name: str | None, columns: Columns | None) -> list[RunTable]:
     column = find(table, "run", columns)
     if column is None:
         return [_run_of_table(table, name or table.source.name, columns)]
@@ -201,6 +202,15 @@ def _runs_of_table(table: Table, name: str | None, path: str, columns: Columns |
     names, code = codes(labels)
     if len(names) == 1:
         return [_run_of_table(table, name or names[0], columns, column)]
+    if name is not None:
+        shown = ", ".join(map(repr, names[:5])) + (", .." if len(names) > 5 else "")
+        raise InputError(
+            f"the table has {len(names)} runs ({shown}), and the name {name!r} can only be one run's",
+            where=table.source.name,
+            column=column,
+            accepted="a name for a table of one run; several have the names in their column",
+            hint=f"Leave out {name}=",
+        )
     runs = []
     for i, label in enumerate(names):
         rows = np.flatnonzero(code == i)
@@ -222,7 +232,8 @@ def _subset(source: Source, rows: NDArray[np.int64]) -> Source:
 
 def _run_of_table(table: Table, name: str, columns: Columns | None, run_column: str | None = None) -> RunTable:
     frame, source = table.frame, table.source
-    query_name = need(table, "query", columns, RUN_FILE)
+    single = "For a single list add a column query with one value"
+    query_name = need(table, "query", columns, RUN_FILE, single)
     doc_name = need(table, "doc", columns, RUN_FILE)
     if query_name == doc_name:
         raise InputError(
@@ -240,6 +251,15 @@ def _run_of_table(table: Table, name: str, columns: Columns | None, run_column: 
     queries, query = codes(identifiers(frame[query_name], "query", source))
     doc = identifiers(frame[doc_name], "document", source).rename("doc")
     sample = identifiers(frame[sample_name], "sample", source).rename("sample") if sample_name else None
-    weight = numbers(frame[weight_name], "weight", source, least=0.0).to_numpy() if weight_name else None
+    weight = None
+    notes: tuple[str, ...] = ()
+    if weight_name and sample is not None:
+        weight = numbers(frame[weight_name], "weight", source, least=0.0).to_numpy()
+    elif weight_name:
+        why = "weights are of samples, and there is no column sample"
+        notes = (f"column {weight_name!r} is not used: {why}",)
+        weight_name = None
     used = (query_name, doc_name, score_name, rank_name if by_rank else None, sample_name, weight_name, run_column)
-    return RunTable(name, source, queries, query, doc, score, by_rank, sample, weight, rest(table, used), table.ignored)
+    return RunTable(
+        name, source, queries, query, doc, score, by_rank, sample, weight, rest(table, used), table.ignored, notes
+    )

@@ -33,7 +33,7 @@ def read_sequence(path: str | os.PathLike[str]) -> pl.DataFrame:
     InputError
         A line that does not have this form, or a place of the sequence that is given to two queries.
     """
-    path = one_file(path)
+    path = one_file(path, "query sequence")
     lines = read_lines(path)
     rows = row_lines(lines, 0)
     if not len(rows):

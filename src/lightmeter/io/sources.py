@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import glob
 import os
 from collections.abc import Collection, Sequence
@@ -62,8 +63,8 @@ def split_kind(path: str, kinds: Collection[str]) -> tuple[str, str | None]:
     return path, None
 
 
-def parts(path: str | os.PathLike[str]) -> Parts:
-    """Find the files of a file, a folder or a glob pattern.
+def parts(path: str | os.PathLike[str], what: str | None = None) -> Parts:
+    """Find the files of a file, a folder or a glob pattern; ``what`` is to be read from it, for messages.
 
     Files whose names begin with a dot or an underscore (``_SUCCESS``) and folders inside a folder are passed over and
     counted.
@@ -83,11 +84,13 @@ def parts(path: str | os.PathLike[str]) -> Parts:
         found = sorted(glob.glob(path, recursive=True))
         if not found:
             raise InputError(
-                "no file matches this pattern", where=path, hint="Check the pattern, and quote it for the shell"
+                f"no file matches this pattern{_for(what)}",
+                where=path,
+                hint="Check the pattern, and quote it for the shell",
             )
     else:
         raise InputError(
-            "no such file or folder",
+            f"no such file or folder{_for(what)}",
             where=path,
             accepted="a file, a folder of part files or a pattern",
             hint=_near(path),
@@ -105,11 +108,13 @@ def parts(path: str | os.PathLike[str]) -> Parts:
     return Parts(tuple(files), {k: n for k, n in (("hidden files", hidden), ("folders inside", folders)) if n})
 
 
-def one_file(path: str | os.PathLike[str]) -> str:
+def one_file(path: str | os.PathLike[str], what: str | None = None) -> str:
     """The path of a file that exists and is not a folder."""
-    found = parts(path)
+    found = parts(path, what)
     if len(found.files) > 1 or os.path.isdir(os.fspath(path)):
-        raise InputError("a folder or pattern cannot be read here", where=os.fspath(path), accepted="one file")
+        raise InputError(
+            f"a folder or pattern cannot be read here{_for(what)}", where=os.fspath(path), accepted="one file"
+        )
     return found.files[0]
 
 
@@ -151,5 +156,10 @@ def _near(path: str) -> str:
     folder = Path(path).parent
     if not folder.is_dir():
         return f"The folder {str(folder)!r} does not exist"
-    names = [p.name for p in folder.iterdir()]
-    return f"{suggest(Path(path).name, names)} Check the path".strip()
+    names = {p.name.lower(): p.name for p in folder.iterdir() if p.name[0] not in "._"}
+    near = difflib.get_close_matches(Path(path).name.lower(), names, n=1, cutoff=0.75)
+    return f"Did you mean {names[near[0]]!r}? Check the path" if near else "Check the path"
+
+
+def _for(what: str | None) -> str:
+    return f" for the {what}" if what else ""

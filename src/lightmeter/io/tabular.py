@@ -12,7 +12,7 @@ import polars as pl
 
 from ..errors import InputError, suggest
 from .checks import NUMBER
-from .delimited import read_delimited
+from .delimited import header, read_delimited
 from .frames import frame_source, is_frame, to_polars
 from .jsonl import read_jsonl
 from .sources import add_counts, is_path, merge_sources, parts
@@ -22,6 +22,59 @@ from .text import head_lines, read_bytes, sysdesc_lines
 Format = Literal["fields", "delimited", "jsonl", "parquet"]
 Columns = Mapping[str, str]
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+
+
+FIELDS = (
+    "query",
+    "doc",
+    "score",
+    "rank",
+    "sample",
+    "run",
+    "weight",
+    "grade",
+    "attribute",
+    "value",
+    "share",
+    "exposure",
+    "intent",
+    "probability",
+    "clicked",
+)
+"""The columns that have a meaning in some table."""
+
+
+class ColumnMap(dict[str, str]):
+    """Our names to the tables', which remembers which of them were there.
+
+    Attributes
+    ----------
+    found
+        Those of our names whose column was in some table.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        super().__init__(columns)
+        self.found: set[str] = set()
+
+    def unused(self) -> dict[str, str]:
+        """What no table that was read had."""
+        return {ours: theirs for ours, theirs in self.items() if ours not in self.found}
+
+
+def check_columns(columns: Columns | None) -> ColumnMap:
+    """The mapping, when each of its keys is one of :data:`FIELDS`; reading with it then fills its ``found``."""
+    for ours, theirs in (columns or {}).items():
+        if ours not in FIELDS:
+            turned = theirs in FIELDS
+            raise InputError(
+                f"--columns {ours}={theirs}: {ours!r} is none of our columns",
+                accepted=f"OURS=THEIRS, ours one of {', '.join(FIELDS)}",
+                hint=f"Did you mean {theirs}={ours}?" if turned else suggest(ours, FIELDS).strip() or None,
+            )
+        if not isinstance(theirs, str) or not theirs.strip():
+            raise InputError(f"--columns {ours}= names no column", accepted=f"{ours}=COLUMN")
+    return ColumnMap(columns or {})
 
 
 @dataclass(frozen=True)
@@ -41,10 +94,16 @@ class Shape:
     fields: tuple[int, ...]
     number: re.Pattern[str]
     at: int
+    ids: tuple[str, ...] = ("query", "doc")
 
     def fits(self, cells: Sequence[str]) -> bool:
         """Whether a line looks like a headerless one (``at`` counts from the end when negative)."""
         return len(cells) in self.fields and self.number.fullmatch(cells[self.at]) is not None
+
+
+def _saw(columns: Columns | None, frame: pl.DataFrame) -> None:
+    if isinstance(columns, ColumnMap):
+        columns.found.update(ours for ours, theirs in columns.items() if theirs in frame.columns)
 
 
 DECIMAL = re.compile(NUMBER)
@@ -94,10 +153,12 @@ def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tupl
     return "fields", ""
 
 
-def read_table(source: Any, shape: Shape, *, name: str | None = None, columns: Columns | None = None) -> Table:
-    """Read a table from a path (also a folder or pattern of part files) or a frame."""
+def read_table(
+    source: Any, shape: Shape, *, name: str | None = None, columns: Columns | None = None, what: str | None = None
+) -> Table:
+    """Read a table from a path (also a folder or pattern of part files) or a frame; ``what`` it is, for messages."""
     if is_path(source):
-        found = parts(source)
+        found = parts(source, what)
         tables = [read_table_file(path, shape, columns) for path in found.files]
         return join(name or str(source), tables, found.ignored)
     if not is_frame(source) and not hasattr(source, "__dataframe__"):
@@ -109,6 +170,7 @@ def read_table(source: Any, shape: Shape, *, name: str | None = None, columns: C
     frame = to_polars(source, name or "frame")
     if not len(frame):
         raise InputError("the frame has no rows", where=name or "frame", accepted="at least one row")
+    _saw(columns, frame)
     return Table(_empty_to_null(frame), frame_source(name, "frame"))
 
 
@@ -116,10 +178,26 @@ def read_table_file(path: str, shape: Shape, columns: Columns | None = None) -> 
     """Read one file that is a table (not headerless fields)."""
     kind, delimiter = tell_format(path, shape, columns)
     if kind == "parquet":
-        return _read_parquet(path)
-    if kind == "jsonl":
-        return Table(*read_jsonl(path))
-    return Table(*read_delimited(path, delimiter or ","))
+        table = _read_parquet(path)
+    elif kind == "jsonl":
+        table = Table(*read_jsonl(path, {name: (columns or {}).get(name, name) for name in shape.ids}))
+    else:
+        table = Table(*read_delimited(path, delimiter or ","))
+    _saw(columns, table.frame)
+    return table
+
+
+def column_names(path: str, shape: Shape, columns: Columns | None = None) -> list[str]:
+    """The columns of a file that is a table, without its rows where that is possible."""
+    kind, delimiter = tell_format(path, shape, columns)
+    if kind == "delimited" or kind == "fields":
+        return [name for name in header(path, delimiter or ",") if name]
+    if kind == "parquet":
+        try:
+            return [name for name in pl.read_parquet_schema(path) if name.strip()]
+        except (pl.exceptions.PolarsError, OSError):
+            pass  # the reader says what is wrong
+    return read_table_file(path, shape, columns).frame.columns
 
 
 def join(name: str, tables: Sequence[Table], ignored: dict[str, int]) -> Table:
@@ -133,8 +211,9 @@ def join(name: str, tables: Sequence[Table], ignored: dict[str, int]) -> Table:
                 where=table.source.name,
                 accepted="the same columns in every part",
             )
+    frames = _fit_lists([t.frame.select(head.frame.columns) for t in tables])
     try:
-        frame = pl.concat([t.frame.select(head.frame.columns) for t in tables], how="vertical_relaxed", rechunk=False)
+        frame = pl.concat(frames, how="vertical_relaxed", rechunk=False)
     except (pl.exceptions.SchemaError, pl.exceptions.InvalidOperationError) as error:
         raise InputError(
             f"the part files do not fit together ({str(error).splitlines()[0]})",
@@ -145,14 +224,29 @@ def join(name: str, tables: Sequence[Table], ignored: dict[str, int]) -> Table:
     return Table(frame, source, add_counts(ignored, *(t.ignored for t in tables)))
 
 
+def _fit_lists(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Frames in which a column of lists in one has lists of one cell in the others."""
+    lists = {c.name for f in frames for c in f if c.dtype == pl.List(pl.String)}
+    if not lists or len(frames) == 1:
+        return frames
+    return [
+        f.with_columns(
+            pl.when(pl.col(c.name).is_not_null()).then(pl.concat_list(pl.col(c.name).cast(pl.String))).alias(c.name)
+            for c in f
+            if c.name in lists and (c.dtype == pl.String or c.dtype.is_integer())
+        )
+        for f in frames
+    ]
+
+
 def find(table: Table, wanted: str, columns: Columns | None = None) -> str | None:
     """The table's name for one of our columns: the mapped name if it is there, else ours, else None."""
     mapped = (columns or {}).get(wanted)
     return next((name for name in (mapped, wanted) if name is not None and name in table.frame.columns), None)
 
 
-def need(table: Table, wanted: str, columns: Columns | None, accepted: str) -> str:
-    """Like :func:`find`, but a missing column is an error that shows the columns there are."""
+def need(table: Table, wanted: str, columns: Columns | None, accepted: str, also: str = "") -> str:
+    """Like :func:`find`, but a missing column is an error that shows the columns there are (``also``: a hint)"""
     name = find(table, wanted, columns)
     if name is not None:
         return name
@@ -160,12 +254,13 @@ def need(table: Table, wanted: str, columns: Columns | None, accepted: str) -> s
     shown = ", ".join(map(repr, have[:12])) + (", .." if len(have) > 12 else "")
     mapped = (columns or {}).get(wanted)
     sought = f"no column {mapped!r} (for {wanted!r})" if mapped else f"no column {wanted!r}"
+    hints = [suggest(mapped or wanted, have).strip(), f"Name the right one with --columns {wanted}=COLUMN", also]
     raise InputError(
         f"{sought}; the columns are {shown}",
         where=table.source.name,
         line=1 if table.source.files and not table.source.files[0].endswith(".parquet") else None,
         accepted=accepted,
-        hint=f"{suggest(mapped or wanted, have)} Name the right one with --columns {wanted}=COLUMN".strip(),
+        hint=" ".join(h if h[-1] in ".?" else f"{h}." for h in hints if h),
     )
 
 
