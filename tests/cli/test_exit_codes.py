@@ -55,6 +55,25 @@ WRONG = [
     ((*OK, "-m", "AP", "--depth", "many"), "--depth"),
     ((*OK, "-m", "AP", "--ties", "fiel"), "Did you mean 'file'"),
     ((*OK, "-m", "AP", "--ties", "expected"), "not yet available"),
+    ((*OK, "-m", "AP", "--ties", "order"), "--ties is 'order'. Accepted: docno, file, error."),
+    ((*OK, "-m", "AP", "--ties", "doc"), "Did you mean 'docno'"),
+    ((*OK, "-m", "AP", "--ties", "docno", "--policy", "Static(ties='file')"), "disagree"),
+    ((*OK, "-m", "nDCG,AP"), "Repeat -m for each: -m nDCG -m AP."),
+    ((*OK, "-m", "nDCG AP"), "Repeat -m for each: -m nDCG -m AP."),
+    ((*OK, "-m", "nDCG@10, GF(by='a b', div=NMD)"), "-m nDCG@10 -m \"GF(by='a b', div=NMD)\"."),
+    ((*OK, "-m", "recip_rank"), "Here it is written RR;"),
+    ((*OK, "-m", "ndcg_cut.10"), "Here it is written nDCG@10;"),
+    ((*OK, "-m", "GFR(of=[map, ERR])"), "Here it is written AP;"),
+    ((*OK, "-m", "bpref"), "'bpref' is not in this version. The nearest: AP"),
+    ((*OK, "-m", "AP", "--fail-if", "AP = 0.5"), "a sign (<, <=, >, >=, ==, !=) and a number"),
+    ((*OK, "-m", "AP", "--fail-if", "AP = 0.5"), "Write == instead of =."),
+    ((*OK, "-m", "AP", "--fail-if", "GF(by='gender') => 0.5"), "Write >= instead of =>."),
+    ((*OK, "-m", "AP", "--fail-if", "P_10 > 0.5"), "Here it is written P@10;"),
+    (("evaluate", "x=", "--qrels", "qrels.txt", "-m", "AP"), "run x=: there is no file"),
+    ((*OK, "-m", "AP", "--targets", "gender="), "--targets gender=: there is no file"),
+    ((*OK, "-m", "AP", "--groups", "gender="), "--groups gender=: there is no file"),
+    ((*OK, "-m", "AP", "-o", "/dev/full", "--quiet"), "/dev/full cannot be written: No space left on device"),
+    ((*OK, "-m", "AP", "--manifest", "/dev/full", "-o", os.devnull, "--quiet"), "/dev/full cannot be written"),
     ((*OK, "-m", "AP", "--unknown", "ignore"), "uniform, drop, distinct, error"),
     ((*OK, "-m", "AP", "--missing", "drop"), "zero, skip, error"),
     ((*OK, "-m", "AP", "--engine", "spark"), "not yet available"),
@@ -189,6 +208,13 @@ def test_a_condition_is_tested_for_every_run_and_group(lightmeter):
     assert "unknown" not in done.err
 
 
+def test_a_condition_is_tested_for_the_last_group_too(lightmeter):
+    """There is no row of unknown documents where all are known."""
+    done = lightmeter(*OK, "--groups", "groups.csv", "--fail-if", "MeanScore(by='gender') < 2", "--quiet")
+    assert done.code == 3
+    assert "run a.run, group m: " in done.err
+
+
 def test_a_condition_on_an_undefined_mean_fails(lightmeter):
     done = lightmeter("evaluate", "a.run", "--qrels", "none.qrels", "-m", "AP", "--fail-if", "EER < 0")
     assert done.code == 3
@@ -248,6 +274,28 @@ def test_an_input_under_another_name_is_not_written(lightmeter, folder):
     assert (folder / "a.run").read_bytes() == before
 
 
+def test_a_file_named_within_a_measure_is_an_input(lightmeter, folder):
+    import hashlib
+    import json
+
+    content = "query,doc,exposure\nq1,d2,0.5\nq2,d4,1\n"
+    (folder / "ex.csv").write_text(content, "utf-8")
+    loss = "EEL(target=Given(file='ex.csv'))"
+    for measure in (loss, f"GFR(of=[{loss}, EED])"):
+        for option in ("-o", "--manifest"):
+            for path in ("ex.csv", str(folder / "ex.csv")):
+                done = lightmeter(*OK, "-m", measure, option, path)
+                assert (done.code, done.out) == (2, "")
+                assert "is an input" in done.err
+        assert lightmeter(*OK, "-m", "AP", "--fail-if", f"{measure} > 9", "-o", "ex.csv").code == 2
+        assert (folder / "ex.csv").read_text("utf-8") == content
+        assert lightmeter(*OK, "-m", measure, "--manifest", "m.json").code == 0
+        made = json.loads((folder / "m.json").read_text("utf-8"))
+        digests = {f["path"]: f["sha256"] for f in made["files"]}
+        assert digests["ex.csv"] == hashlib.sha256(content.encode()).hexdigest()
+        assert {"name": "ex.csv", "files": ["ex.csv"]} in made["inputs"]
+
+
 # Processes
 
 
@@ -297,7 +345,7 @@ def test_standard_streams_that_are_closed_or_full(folder):
         if code == 0:
             assert done.stdout.startswith(b"run ")
         else:
-            assert b"lightmeter: error: " in done.stderr
+            assert b"lightmeter: error: standard output " in done.stderr
 
 
 def test_help_into_a_closed_pipe_ends_quietly(folder):

@@ -31,11 +31,11 @@ AT_3 = {
     ("P004", "SUBSCS"): (0.0833, 0.2426, 0.2378, 0.2222, 0.2066),
 }
 ATTRIBUTES = {"HINDEX": "R", "GENDER": "R", "RATINGS": "M", "ORIGIN": "M", "FOLLOWERS": "T", "SUBSCS": "Y"}
-RELEVANCE = ("ERR(max_grade=2.0)", "iRBU(p=0.99, max_grade=2.0)")
+RELEVANCE = ("ERR(max_grade=2)", "iRBU(p=0.99, max_grade=2)")
 
 
 def measures_of(attribute: str) -> list[str]:
-    groups = (f"GF(by='{attribute}'{div}, user=ERR(max_grade=2.0))" for div in ("", ", div=NMD", ", div=RNOD"))
+    groups = (f"GF(by='{attribute}'{div}, user=ERR(max_grade=2))" for div in ("", ", div=NMD", ", div=RNOD"))
     return [*RELEVANCE, *groups]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lightmeter.catalogue import catalogue
 from lightmeter.cli.demo import GENDER, LOSS, RELEVANCE, SHARE, reading
-from lightmeter.terms import KINDS, registered
+from lightmeter.terms import ALIASES, KINDS, registered
 
 
 def test_every_measure_is_listed_with_a_line(lightmeter):
@@ -50,6 +50,52 @@ def test_a_page_tells_constraints_and_usage(lightmeter):
     assert 'Usage: lightmeter evaluate RUN --qrels QRELS -m "RBP(p=0.8)"' in out
     assert "@10" in lightmeter("measures", "DistrSim").out
     assert lightmeter("measures", "nDCG@10").out == lightmeter("measures", "nDCG").out
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_an_alias_shows_the_page_of_what_it_stands_for(lightmeter, alias):
+    name = ALIASES[alias]
+    for asked in (alias, f"{alias}@10"):
+        assert lightmeter("measures", asked).out == f"{alias} is {name}.\n\n" + lightmeter("measures", name).out
+    assert f"Also called: {alias}\n" in lightmeter("measures", name).out
+    assert f"{alias} ({name})" in lightmeter("measures").out
+    assert f"| `{name}` (also `{alias}`) |" in lightmeter("measures", "-f", "markdown").out
+    assert {r["name"] for r in lightmeter("measures", alias, "-f", "jsonl").rows()} == {name}
+
+
+def test_a_page_is_shown_for_a_notation(lightmeter):
+    assert lightmeter("measures", "GF(by='x')@20").out == lightmeter("measures", "GF").out
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("map", "Here it is written AP;"),
+        ("mrr@10", "Here it is written RR@10;"),
+        ("recip_rank", "Here it is written RR;"),
+        ("ndcg_cut_10", "Here it is written nDCG@10;"),
+        ("P_5", "Here it is written P@5;"),
+        ("recall_1000", "Here it is written R@1000;"),
+        ("Rprec", "not in this version. The nearest: P@k, AP."),
+        ("bpref", "not in this version. The nearest: AP"),
+        ("Success@5", "not in this version. The nearest: RR@k."),
+        ("NDKL", "not in this version. The nearest: GF(by=.., div=KL), AWRF."),
+        ("alpha_nDCG@20", "not in this version. The nearest: nDCG."),
+    ],
+)
+def test_names_of_other_programs_lead_to_ours(lightmeter, name, says):
+    done = lightmeter("measures", name)
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+
+
+def test_what_other_programs_have_leads_to_what_there_is():
+    from lightmeter.cli import asked
+
+    for names in (*asked._OURS.values(), *asked._ELSEWHERE.values()):
+        for name in filter(None, re.sub(r"\(.*?\)|@k", "", names).split(",")):
+            assert name.strip() in registered("measure"), name
+    assert not set(asked._OURS) & set(asked._ELSEWHERE)
 
 
 def test_measures_as_json_lines_and_markdown(lightmeter):

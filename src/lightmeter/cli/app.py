@@ -8,13 +8,14 @@ import typer
 
 from lightmeter.cli.command import PlainCommand
 
+_HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="lightmeter",
     help="Measure how rankings share out exposure, together with how relevant they are.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
 )
 
 
@@ -169,9 +170,36 @@ MeasuresForm = Annotated[
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]", help="A measure, user model, target, divergence or policy: all about it.", show_default=False
+        metavar="[NAME]",
+        help="A measure, user model, target, divergence or policy, such as nDCG or MAP@10: all about it.",
+        show_default=False,
     ),
 ]
+
+# Clicks
+Clicks = Annotated[
+    str,
+    typer.Argument(
+        metavar="CLICKS",
+        help="A click log: a table with the columns query, doc, rank, clicked (0 or 1) and perhaps weight.",
+        show_default=False,
+    ),
+]
+Method = Annotated[
+    str,
+    _option(
+        "--method",
+        takes="rate|pbm|pairs",
+        text="Click rate by rank, for ranks put at random; the position-based model; documents seen at two ranks.",
+        default=True,
+    ),
+]
+Reference = Annotated[str | None, _option("--reference", takes="RANK", text="The rank of weight 1; by default 1.")]
+Level = Annotated[str | None, _option("--level", takes="P", text="Level of the intervals; by default 0.95.")]
+Resamples = Annotated[
+    str | None, _option("--resamples", takes="N", text="Resamples of the bootstrap over queries; by default 1000.")
+]
+Seed = Annotated[str | None, _option("--rng", takes="SEED", text="Seed of what is drawn at random; by default 0.")]
 
 EXAMPLES = """Examples:
 
@@ -208,7 +236,7 @@ def _read_ahead(spec: str) -> Any:
     return start_reading(path) if isfile(path) else None
 
 
-@app.command(cls=PlainCommand, epilog=EXAMPLES, short_help="Compute measures for runs.")
+@app.command(cls=PlainCommand, context_settings=_HELP, epilog=EXAMPLES, short_help="Compute measures for runs.")
 def evaluate(
     runs: Runs,
     measures: Measures = None,
@@ -249,7 +277,31 @@ def evaluate(
     return Request.of(**given, reading=reading).run
 
 
-@app.command(cls=PlainCommand)
+@app.command(cls=PlainCommand, context_settings={"help_option_names": ["-h", "--help"]})
+def attention(
+    clicks: Clicks,
+    method: Method = "rate",
+    columns: Columns = None,
+    depth: Depth = None,
+    reference: Reference = None,
+    level: Level = None,
+    resamples: Resamples = None,
+    rng: Seed = None,
+    form: Form = None,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> Any:
+    """Estimate from clicks how likely each rank is to be looked at.
+
+    The curve with intervals, and below it the user model, ready for measures: -m "EER(user=Attention(weights=[..]))".
+    """
+    given = dict(locals())
+    from lightmeter.cli.attention import Request
+
+    return Request.of(**given).run
+
+
+@app.command(cls=PlainCommand, context_settings=_HELP)
 def measures(name: Name = None, plugins: Plugin = None, form: MeasuresForm = "table") -> Any:
     """List the measures, or show all about one."""
     from functools import partial
@@ -259,7 +311,7 @@ def measures(name: Name = None, plugins: Plugin = None, form: MeasuresForm = "ta
     return partial(show_measures, name, plugins or [], form)
 
 
-@app.command(cls=PlainCommand)
+@app.command(cls=PlainCommand, context_settings=_HELP)
 def demo() -> Any:
     """Evaluate three synthetic runs, and say how to read it."""
     from lightmeter.cli.demo import run_demo

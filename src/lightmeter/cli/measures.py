@@ -6,13 +6,14 @@ import json
 import textwrap
 
 from lightmeter.catalogue import PLURALS, SINGULARS, Entry, catalogue, entries_named
+from lightmeter.cli.asked import foreign
 from lightmeter.cli.messages import choose, say
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import terminal_width
 from lightmeter.errors import TermError
 from lightmeter.output.markup import plain
-from lightmeter.plugins import load_announced, load_plugin
-from lightmeter.terms import KINDS, lookup
+from lightmeter.plugins import foreign_code, load_announced, load_plugin
+from lightmeter.terms import ALIASES, KINDS, lookup
 
 FORMATS = ("table", "markdown", "jsonl")
 
@@ -23,7 +24,8 @@ def show_measures(name: str | None, plugins: list[str], form: str) -> int:
     for plugin in plugins:
         load_plugin(plugin)
     failures = load_announced()
-    entries = catalogue() if name is None else _named(name, failures)
+    with foreign_code():
+        entries = catalogue() if name is None else _named(name, failures)
     for failure in failures:
         say(f"warning: {failure}")
     if form == "jsonl":
@@ -35,21 +37,32 @@ def show_measures(name: str | None, plugins: list[str], form: str) -> int:
         text = (
             _table(entries, width)
             if name is None
-            else "\n".join(_page(e, kinds, width) for e, kinds in _by_class(entries))
+            else _renamed(name) + "\n".join(_page(e, kinds, width) for e, kinds in _by_class(entries))
         )
     write_out(text.encode())
     return 0
 
 
 def _named(name: str, failures: list[str]) -> list[Entry]:
-    bare = name.partition("(")[0].partition("@")[0].strip()
+    bare = _bare(name)
     entries = entries_named(bare)
     if not entries:
         try:
             lookup(bare)
         except TermError as error:
-            raise TermError(" ".join([str(error), *(f"Also, {f}" for f in failures)])) from None
+            told = foreign(name) or foreign(bare) or str(error)
+            raise TermError(" ".join([told, *(f"Also, {f}" for f in failures)])) from None
     return entries
+
+
+def _bare(name: str) -> str:
+    return name.partition("(")[0].partition("@")[0].strip()
+
+
+def _renamed(name: str) -> str:
+    """A first line where the name is an alias."""
+    bare = _bare(name)
+    return f"{bare} is {ALIASES[bare]}.\n\n" if bare in ALIASES else ""
 
 
 def _table(entries: list[Entry], width: int) -> str:
@@ -65,6 +78,8 @@ def _table(entries: list[Entry], width: int) -> str:
         "A range that depends on parameters is that of the defaults. 'lightmeter measures NAME' shows all about one.",
         "",
     ]
+    other = [f"{alias} ({e.name})" for e in measures for alias in e.aliases]
+    lines += [*_wrapped("Other names that are understood: ", ", ".join(other), width), ""]
     for kind in KINDS[1:]:
         lines += _wrapped(f"{PLURALS[kind]}: ", ", ".join(e.name for e in entries if e.kind == kind), width)
     return "\n".join(lines) + "\n"
@@ -102,6 +117,7 @@ def _page(entry: Entry, kinds: str, width: int) -> str:
                 ),
             )
         )
+        facts.append(("Also called", ", ".join(entry.aliases)))
         facts.append(("Usage", usage(entry)))
     if not entry.module.startswith("lightmeter."):
         facts.append(("From", f"the module {entry.module}"))
@@ -129,9 +145,14 @@ def markdown(entries: list[Entry]) -> str:
         parts += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
         for e in some:
             traits = [plain(e.range), e.better or "", ", ".join(e.needs)] if kind == "measure" else []
-            parts.append(f"| {' | '.join([f'`{e.name}`', plain(e.summary), *traits, _parameters(e)])} |")
+            parts.append(f"| {' | '.join([_names(e), plain(e.summary), *traits, _parameters(e)])} |")
         parts.append("")
     return "\n".join(parts)
+
+
+def _names(entry: Entry) -> str:
+    also = f" (also {', '.join(f'`{a}`' for a in entry.aliases)})" if entry.aliases else ""
+    return f"`{entry.name}`{also}"
 
 
 def _parameters(entry: Entry) -> str:

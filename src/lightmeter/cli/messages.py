@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
+from difflib import SequenceMatcher
 from typing import Any
 
 from lightmeter.cli.streams import leave_pipes
@@ -12,8 +13,9 @@ from lightmeter.errors import LightmeterError, suggest
 from lightmeter.output.plain import printable
 
 #: Commands and options that belong to the contract and come with later versions.
-_COMMANDS = ("audit", "sweep", "compare", "attention", "rerank", "train")
+_COMMANDS = ("audit", "sweep", "compare", "rerank", "train")
 _OPTIONS = ("--report", "--rng", "--samples")
+_SLIP = 0.75
 _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
 
 
@@ -35,10 +37,10 @@ def not_yet(what: str, instead: str = "") -> LightmeterError:
 def later(arguments: list[str]) -> str | None:
     """The message where a command or option of a later version is asked for."""
     if arguments and arguments[0] in _COMMANDS:
-        return str(not_yet(f"the command '{arguments[0]}'", "There are: evaluate, measures, demo."))
+        return str(not_yet(f"the command '{arguments[0]}'", "There are: evaluate, attention, measures, demo."))
     for text in arguments:
         option = text.partition("=")[0]
-        if option in _OPTIONS:
+        if option in _OPTIONS and (arguments[0], option) != ("attention", "--rng"):
             return str(not_yet(f"the option {option}", "Leave it out."))
     return None
 
@@ -68,5 +70,11 @@ def usage(error: Any) -> str:
 def choose(option: str, value: str, options: tuple[str, ...]) -> str:
     """The value, if it is one of the options."""
     if value not in options:
-        raise LightmeterError(f"{option} is {value!r}.{suggest(value, options)} Accepted: {', '.join(options)}.")
+        # of a few short words the nearest may be far: only a slip of a letter or two, or a beginning, is one of them
+        near = [o for o in options if SequenceMatcher(None, value.lower(), o).ratio() >= _SLIP or _begins(value, o)]
+        raise LightmeterError(f"{option} is {value!r}.{suggest(value, near)} Accepted: {', '.join(options)}.")
     return value
+
+
+def _begins(value: str, option: str) -> bool:
+    return len(value) > 1 and option.startswith(value.lower())

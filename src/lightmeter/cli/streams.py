@@ -12,13 +12,18 @@ def write_out(content: bytes) -> None:
     """Write to standard output, bytes as they are."""
     if sys.stdout is None:
         raise LightmeterError("standard output is closed. Open it, or name a file with -o.")
-    sys.stdout.flush()
-    binary = getattr(sys.stdout, "buffer", None)
-    if binary is None:
-        sys.stdout.write(content.decode())
-    else:
-        binary.write(content)
-        binary.flush()
+    try:
+        sys.stdout.flush()
+        binary = getattr(sys.stdout, "buffer", None)
+        if binary is None:
+            sys.stdout.write(content.decode())
+        else:
+            binary.write(content)
+            binary.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise LightmeterError(f"standard output cannot be written: {error.strerror or error}.") from None
 
 
 def is_terminal() -> bool:

@@ -41,7 +41,12 @@ def check_not_input(path: str, option: str, inputs: Iterable[str]) -> None:
 def write_whole(path: str, content: bytes) -> None:
     """Write a file so that it is there whole or as it was before; a device or pipe is written directly."""
     if os.path.exists(path) and not _regular(path):
-        Path(path).write_bytes(content)
+        try:
+            Path(path).write_bytes(content)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _unwritten(path, error) from None
         return
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
@@ -53,10 +58,14 @@ def write_whole(path: str, content: bytes) -> None:
             os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
         os.replace(temporary, target)
     except OSError as error:
-        raise LightmeterError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise _unwritten(path, error) from None
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def _unwritten(path: str, error: OSError) -> LightmeterError:
+    return LightmeterError(f"{path} cannot be written: {error.strerror or error}.")
 
 
 def _regular(path: str) -> bool:

@@ -1,0 +1,191 @@
+"""Measures and conditions as people type them: names from other programs, several in one text, signs that are none."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from lightmeter.errors import LightmeterError, TermError
+from lightmeter.plugins import parse_term
+from lightmeter.terms import ALIASES, registered
+
+SIGNS = ("<", "<=", ">", ">=", "==", "!=")
+_SIGN_MEANT = {"=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "≤": "<=", "≥": ">=", "≠": "!="}
+#: What trec_eval, ir_measures and papers call measures of ours: small letters, without marks and cutoff.
+_OURS = {
+    "map": "AP",
+    "mapcut": "AP",
+    "averageprecision": "AP",
+    "meanaverageprecision": "AP",
+    "mrr": "RR",
+    "reciprank": "RR",
+    "reciprocalrank": "RR",
+    "meanreciprocalrank": "RR",
+    "recipcut": "RR",
+    "ndcg": "nDCG",
+    "ndcgcut": "nDCG",
+    "precision": "P",
+    "recall": "R",
+    "judgedcut": "Judged",
+    "expectedreciprocalrank": "ERR",
+    "rankbiasedprecision": "RBP",
+    "expectedexposuredisparity": "EED",
+    "expectedexposurerelevance": "EER",
+    "expectedexposureloss": "EEL",
+    "eedisparity": "EED",
+    "eerelevance": "EER",
+    "eeloss": "EEL",
+    "groupfairness": "GF",
+    "attentionbiasratio": "ABR",
+    "attentionweightedrankfairness": "AWRF",
+}
+#: Measures that there are elsewhere and not here, and which of ours come near.
+_ELSEWHERE = {
+    "rprec": "P@k, AP",
+    "rprecision": "P@k, AP",
+    "rprecmult": "P@k, AP",
+    "bpref": "AP (and Judged@k for how much is judged)",
+    "success": "RR@k",
+    "hit": "RR@k",
+    "hits": "RR@k",
+    "hitrate": "RR@k",
+    "hr": "RR@k",
+    "accuracy": "RR@k",
+    "f": "P@k, R@k",
+    "f1": "P@k, R@k",
+    "setp": "P@k",
+    "setr": "R@k",
+    "setf": "P@k, R@k",
+    "setmap": "AP",
+    "setrelativep": "P@k",
+    "setrecall": "R@k",
+    "iprec": "AP",
+    "iprecatrecall": "AP",
+    "gmmap": "AP",
+    "infap": "AP",
+    "infndcg": "nDCG",
+    "11ptavg": "AP",
+    "ndcgrel": "nDCG",
+    "gndcg": "nDCG",
+    "alphandcg": "nDCG",
+    "alphadcg": "DCG",
+    "nerr": "ERR",
+    "erria": "ERR",
+    "iaerr": "ERR",
+    "nrbp": "RBP",
+    "strecall": "R@k",
+    "bpm": "RBP, iRBU",
+    "inst": "RBP, iRBU",
+    "insq": "RBP, iRBU",
+    "sdcg": "DCG",
+    "rbo": "RBP",
+    "rbp1": "RBP",
+    "compat": "RBP",
+    "numret": "Count",
+    "numq": "",
+    "numrel": "",
+    "numrelret": "R@k",
+    "ndkl": "GF(by=.., div=KL), AWRF",
+    "rkl": "GF(by=.., div=KL), AWRF",
+    "rnd": "GF(by=..), DistrSim",
+    "rrd": "GF(by=..), DistrSim",
+    "skew": "DeltaGF, MaxDeviation",
+    "minskew": "DeltaGF, MaxDeviation",
+    "maxskew": "DeltaGF, MaxDeviation",
+    "dtr": "ABR, EEL(by=..)",
+    "dir": "ABR, EEL(by=..)",
+    "eur": "ABR, EEL(by=..)",
+    "rur": "ABR, EEL(by=..)",
+    "dp": "ABR, EED(by=..)",
+    "demographicparity": "ABR, EED(by=..)",
+    "iaa": "EEL",
+    "fair": "AWRF, GF(by=..)",
+    "infairness": "EEL",
+    "gini": "EED",
+    "coverage": "Share",
+}
+
+
+def read_measure(text: str) -> Any:
+    """A measure from its notation; where there is none, an error that knows what other programs call theirs."""
+    try:
+        return parse_term(text, "measure")
+    except TermError as error:
+        raise TermError(_several(text) or foreign(text) or _inner(error) or str(error)) from None
+
+
+def read_signed(text: str, read: Any) -> Any:
+    """A condition; where its sign is none, an error that lists the signs."""
+    try:
+        return parse_term(text, read=read)
+    except TermError as error:
+        told = str(error)
+        if "cannot be read" in told or "not a condition" in told:
+            strange = re.search(r"=>|=<|<>|[≤≥≠]|(?<![<>=!])=(?!=)(?=\s*[-+.\d]+\s*$)", text)
+            meant = f" Write {_SIGN_MEANT[strange[0]]} instead of {strange[0]}." if strange else ""
+            told = (
+                f"{text!r} is not a condition. Accepted: a measure, a sign ({', '.join(SIGNS)}) and a number, such as "
+                f"nDCG@10 < 0.3.{meant}"
+            )
+        raise TermError(_inner(error) or told) from None
+
+
+def foreign(text: str) -> str | None:
+    """The message for a name that other programs have for a measure."""
+    found = re.fullmatch(r"\s*([A-Za-z1][\w\- ]*?)(?:[_.@ ]?(\d+))?\s*(?:\(.*\))?\s*(?:@\s*(\d+))?\s*", text)
+    known = {n.lower(): n for n in reversed(registered("measure"))}
+    if found is None or re.split(r"[(@]", text)[0].strip() in {*known.values(), *ALIASES}:
+        return None
+    word, name = found[1] + (found[2] or ""), found[1]
+    plain = re.sub(r"[\W_]", "", name).lower()
+    cutoff = next((f"@{n}" for n in (found[3], found[2]) if n), "")
+    if cutoff == "@1" and f"{plain}1" in _ELSEWHERE and not re.search(r"[_.@]", text):
+        plain, cutoff = f"{plain}1", ""
+    shown = text.strip() if found[2] else word
+    if plain in _OURS or (found[2] and plain in known):
+        ours = _OURS.get(plain) or known[plain]
+        return (
+            f"there is no measure {shown!r}. Here it is written {ours}{cutoff}; "
+            f"'lightmeter measures {ours}' shows all about it."
+        )
+    if plain in _ELSEWHERE:
+        near = f" The nearest: {_ELSEWHERE[plain]}." if _ELSEWHERE[plain] else ""
+        return f"the measure {shown!r} is not in this version.{near} 'lightmeter measures' lists those there are."
+    return None
+
+
+def _inner(error: TermError) -> str | None:
+    """The same for a name within a term, by the message of the one that was not found."""
+    found = re.match(r"there is no (?:measure|term) '([^']*)'", str(error))
+    return foreign(found[1]) if found else None
+
+
+def _several(text: str) -> str | None:
+    """The message for several measures in one text."""
+    parts = [p for p in _split(text) if p]
+    if len(parts) < 2:
+        return None
+    try:
+        for part in parts:
+            parse_term(part, "measure")
+    except LightmeterError:
+        if not all(re.fullmatch(r"[A-Za-z]\w*(\(.*\))?(@\d+)?", p) for p in parts):
+            return None
+    each = " ".join(f'-m "{p}"' if re.search(r"\W", p.replace("@", "")) else f"-m {p}" for p in parts)
+    return f"{text!r} are several measures. Repeat -m for each: {each}."
+
+
+def _split(text: str) -> list[str]:
+    """At commas and blanks outside brackets and quotes."""
+    parts, depth, quote = [""], 0, ""
+    for c in text:
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        elif not depth and (c in ",;" or c.isspace()):
+            parts.append("")
+            continue
+        depth += (c in "([{") - (c in ")]}") if not quote else 0
+        parts[-1] += c
+    return parts
