@@ -144,6 +144,35 @@ def test_table_says_what_is_undefined_and_why(lightmeter):
     assert "  n = 0 for EER(user=RBP(p=0.5))" in out
 
 
+def test_table_names_the_group_of_what_is_undefined(lightmeter):
+    lines = lightmeter(*AB, "--groups", "groups.csv", "-m", "MeanScore(by='size')", "-m", "AP").out.splitlines()
+    assert [line for line in lines if line.startswith("  n = ")] == [
+        "  n = 1 for MeanScore(by='size') small: a.run",
+        "  n = 1 for MeanScore(by='size') unknown: every run",
+        "  n = 1 for MeanScore(by='size') big: second",
+        "  n = 0 for MeanScore(by='size') small: second",
+    ]
+    told = [line for line in lines if line.startswith("MeanScore(by='size') ")]
+    assert told == [
+        "MeanScore(by='size') small: undefined, empty_group (a group without a document): 1 query in each run",
+        "MeanScore(by='size') unknown: undefined, empty_group (a group without a document): queries a.run 1",
+        "MeanScore(by='size') big, small, unknown: undefined, not_in_run (judged, but not answered by the run): "
+        "for each, queries second 1",
+    ]
+    many = lightmeter("evaluate", "a.run", "--groups", "groups.csv", "-m", "MeanScore(by='level')@1").out
+    assert "  n = 0 for MeanScore(by='level')@1 high, mid: every run" in many
+    assert "@1 high, mid: undefined, empty_group (a group without a document): for each, 2 queries" in many
+
+
+def test_several_targets_are_told_by_measure(lightmeter):
+    groups = ("--groups", "groups.csv", "-m", "GF(by='gender')")
+    one = lightmeter(*AB, *groups, "-m", "EEL(by='gender')").err
+    assert "target gender=Uniform" in one
+    assert " for " not in one.splitlines()[0].partition("target gender")[2]
+    two = lightmeter(*AB, *groups, "-m", "GFR(of=[AP, AWRF(by='gender', target=Relevant)])").err
+    assert "target gender=Uniform for GF(by='gender') and Relevant for AWRF(by='gender', div=JSD, " in two
+
+
 def test_groups_are_expanded(lightmeter):
     arguments = ("evaluate", "a.run", "--groups", "groups.csv", "-m", "Share(by='gender')@2")
     rows = lightmeter(*arguments, "-f", "jsonl").rows()
@@ -214,6 +243,8 @@ def test_samples_have_a_standard_error(lightmeter):
     assert "±" in lightmeter(*arguments).out
     exact = lightmeter(*arguments, "--policy", "Samples(weight='probability')", "-f", "jsonl").rows()[0]
     assert exact["value"] == pytest.approx(done.rows()[0]["value"])
+    assert exact["se"] is None
+    assert "±" not in lightmeter(*arguments, "--policy", "Samples(weight='probability')").out
 
 
 def test_ties_and_depth(lightmeter):
@@ -263,6 +294,22 @@ def test_what_is_not_used_is_told(lightmeter):
     assert "declared, but no measure looks at it: level" in done.err
 
 
+def test_what_is_given_by_query_leaves_a_trace(lightmeter, folder):
+    (folder / "intents.txt").write_text("q1 1 d2 1\nq2 1 d4 1\n", "utf-8")
+    done = lightmeter(*AB, "-m", "AP", "--intents", "intents.txt")
+    assert done.code == 0
+    assert "note: --intents plays no part: no measure looks at intents" in done.err
+    done = lightmeter(*AB, "-m", "AP", "--sequence", "sequence.csv", "--queries", "queries.csv", "--segment", "kind")
+    assert "--intents" not in done.err
+    assert "note: --sequence sequence.csv: 2 queries, each weighs as often as it occurs (3 in all)" in done.err
+    assert "note: --segment kind: 2 segments" in done.err
+    (folder / "one.csv").write_text("query,kind\nq1,long\n", "utf-8")
+    (folder / "short.csv").write_text("0.0,q1\n", "utf-8")
+    assert "1 segment; 1 query has none" in lightmeter(*AB, "-m", "AP", "--queries", "one.csv", "--segment", "kind").err
+    err = lightmeter(*AB, "-m", "AP", "--sequence", "short.csv").err
+    assert "1 query, each weighs as often as it occurs (1 in all)" in err
+
+
 def test_what_is_ignored_is_counted(lightmeter, folder):
     (folder / "more.run").write_text((folder / "a.run").read_text("utf-8") + "q9 Q0 d1 1 1 a\n", "utf-8")
     err = lightmeter("evaluate", "more.run", "--qrels", "qrels.txt", "-m", "AP").err
@@ -304,6 +351,10 @@ def test_the_same_measure_twice_is_printed_once(lightmeter):
 
 def test_help_and_version(lightmeter):
     help_text = lightmeter("evaluate", "--help")
+    for command in (("evaluate",), ("evaluate", "a.run"), ("measures",), ("demo",), ()):
+        long, short = lightmeter(*command, "--help"), lightmeter(*command, "-h")
+        assert (short.code, short.out, short.err) == (0, long.out, "")
+        assert short.out.startswith("Usage: ")
     assert help_text.code == 0
     assert "--fail-if CONDITION" in help_text.out
     for later in ("--report", "--rng", "--samples", "spark", "expected"):

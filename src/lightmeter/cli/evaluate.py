@@ -267,11 +267,9 @@ def _by_query(request: Request, collection: Collection) -> list[str]:
     queries = len(collection.evaluated)
     if request.sequence is not None and collection.query_weight is not None:
         weight = collection.query_weight
-        rest = int((weight == 0).sum())
         out.append(
             f"--sequence {request.sequence}: {_number(queries, 'query', 'queries')}, each weighs as often as it occurs "
             f"({weight[collection.evaluated].sum():g} in all)"
-            + (f"; left out: {_number(rest, 'query', 'queries')} that it does not name" if rest else "")
         )
     if request.segment is not None and collection.segments is not None:
         labels = [collection.segments[q] for q in collection.evaluated]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
+from lightmeter.cli.measured import with_components
 from lightmeter.collection import Collection
+from lightmeter.distributions import target_term
+from lightmeter.measures.exposure import ExposureMeasure
 from lightmeter.output.grid import REASONS
 from lightmeter.result import Result
+from lightmeter.targets import Target
 
 _FEW = 3
+_MOST = 5
 
 
 def told(collection: Collection, result: Result, unused: list[str]) -> list[str]:
     """Lines for standard error: the conventions, notes of the readers, and what was ignored."""
     lines = [
-        conventions_line(result),
+        conventions_line(result, targets_of(collection, result)),
         *(f"note: {note}" for note in collection.notes),
         *(f"note: {text}" for text in unused),
     ]
@@ -24,8 +30,34 @@ def told(collection: Collection, result: Result, unused: list[str]) -> list[str]
     return lines
 
 
-def conventions_line(result: Result) -> str:
-    """The conventions in force in one line; runs that differ are told as a range."""
+_NO_TARGET: Any = object()
+
+
+def targets_of(collection: Collection, result: Result) -> dict[str, str]:
+    """For each attribute of which measures have different targets, which measure has which."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for measure in dict.fromkeys(with_components(result.measures)):
+        by, target = measure.attribute, getattr(measure, "target", _NO_TARGET)
+        of_groups = target is None or isinstance(target, str) or (isinstance(target, Target) and target.of_groups)
+        if by is None or not of_groups or isinstance(measure, ExposureMeasure):
+            continue
+        found.setdefault(by, {}).setdefault(str(target_term(target, by, collection)), []).append(str(measure))
+    return {
+        by: " and ".join(f"{target} for {_some(names)}" for target, names in targets.items())
+        for by, targets in found.items()
+        if len(targets) > 1
+    }
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
+
+
+def conventions_line(result: Result, targets: dict[str, str] | None = None) -> str:
+    """The conventions in force in one line; runs that differ are told as a range.
+
+    ``targets`` tells of attributes with several targets which measure has which.
+    """
     parts = []
     shares = result.manifest.get("unknown", {})
     for name, rule in result.conventions.items():
@@ -34,6 +66,8 @@ def conventions_line(result: Result) -> str:
             continue  # the ties say it
         if attribute in shares and attribute != name:
             rule = _range(shares[attribute])
+        if targets and name.startswith("target "):
+            rule = targets.get(name.removeprefix("target "), rule)
         if name == "missing" and len(result.answered) > _FEW:
             rule = _short_missing(rule, result)
         parts.append(f"{name}={rule.replace('; ', ', ')}")
@@ -60,7 +94,7 @@ def _short_missing(rule: str, result: Result) -> str:
 
 def result_notes(result: Result) -> list[str]:
     """Lines below a table: how many queries, what is undefined and why."""
-    sampled = any(c.values.se is not None for c in result.cells)
+    sampled = any(c.values.se is not None and not np.isnan(c.values.se).all() for c in result.cells)
     error = ["± is the standard error of what is estimated from sampled rankings"] if sampled else []
     return [*_counts(result), *_answered(result), *_directions(result), *error, *_reasons(result)]
 
@@ -68,15 +102,20 @@ def result_notes(result: Result) -> list[str]:
 def _counts(result: Result) -> list[str]:
     """n, and where it is less than the number of queries."""
     total = len(result.queries)
-    less: dict[tuple[str, int], list[str]] = {}
+    less: dict[tuple[str, str | None, int], list[str]] = {}
     for cell in result.cells:
         n = int((~np.isnan(cell.values.value)).sum())
         if n < total:
-            runs = less.setdefault((str(cell.measure), n), [])
-            if cell.run not in runs:
-                runs.append(cell.run)
+            less.setdefault((str(cell.measure), cell.group, n), []).append(cell.run)
+    groups: dict[tuple[str, int, str], list[str]] = {}
+    for (measure, group, n), runs in less.items():
+        groups.setdefault((measure, n, _runs(result, runs)), []).extend([] if group is None else [group])
     lines = [f"n = {total} {'query' if total == 1 else 'queries'}" + (", but for:" if less else "")]
-    return lines + [f"  n = {n} for {measure}: {_runs(result, runs)}" for (measure, n), runs in less.items()]
+    return lines + [f"  n = {n} for {_titled(measure, names)}: {runs}" for (measure, n, runs), names in groups.items()]
+
+
+def _titled(measure: str, groups: list[str]) -> str:
+    return f"{measure} {_some(groups)}" if groups else measure
 
 
 def _answered(result: Result) -> list[str]:
@@ -99,7 +138,7 @@ def _directions(result: Result) -> list[str]:
 
 def _reasons(result: Result) -> list[str]:
     """One line a measure and reason: what is undefined, and what has a value all the same."""
-    found: dict[tuple[str, str, bool], Counter[str]] = {}
+    found: dict[tuple[str, str | None, str, bool], Counter[str]] = {}
     for cell in result.cells:
         if cell.values.reason is None:
             continue
@@ -107,25 +146,26 @@ def _reasons(result: Result) -> list[str]:
         some = np.array([r is not None for r in reasons], dtype=bool)
         measure, lost = str(cell.measure), np.isnan(cell.values.value[some]).tolist()
         for (reason, undefined), n in Counter(zip(reasons[some].tolist(), lost, strict=True)).items():
-            found.setdefault((measure, str(reason), undefined), Counter())[cell.run] += n
-    grouped = {str(c.measure) for c in result.cells if c.group is not None}
+            found.setdefault((measure, cell.group, str(reason), undefined), Counter())[cell.run] += n
+    alike: dict[tuple[str, str, bool, str], list[str]] = {}
+    for (measure, group, reason, lost), counts in found.items():
+        key = measure, reason, lost, _numbers(result, counts)
+        alike.setdefault(key, []).extend([] if group is None else [group])
     lines = []
-    for (measure, reason, lost), counts in found.items():
+    for (measure, reason, lost, numbers), groups in alike.items():
         words = f"{reason} ({REASONS[reason]})" if reason in REASONS else reason
-        what = "values" if measure in grouped else "queries"
+        each = "for each, " if len(groups) > 1 else ""
         lines.append(
-            f"{measure}: {'undefined' if lost else 'counted all the same'}, {words}: {_numbers(result, counts, what)}"
+            f"{_titled(measure, groups)}: {'undefined' if lost else 'counted all the same'}, {words}: {each}{numbers}"
         )
     return lines
 
 
-def _numbers(result: Result, counts: dict[str, int], what: str) -> str:
+def _numbers(result: Result, counts: dict[str, int]) -> str:
     if len(counts) == len(result.runs) and len(set(counts.values())) == 1:
         n = next(iter(counts.values()))
-        return f"{n} {what if n > 1 else {'queries': 'query', 'values': 'value'}[what]}" + (
-            " in each run" if len(counts) > 1 else ""
-        )
-    return f"{what} " + ", ".join(f"{run} {n}" for run, n in counts.items())
+        return f"{n} {'queries' if n > 1 else 'query'}" + (" in each run" if len(counts) > 1 else "")
+    return "queries " + ", ".join(f"{run} {n}" for run, n in counts.items())
 
 
 def _runs(result: Result, runs: list[str]) -> str:

@@ -18,8 +18,8 @@ def render(result: Result, form: str, *, per_query: bool = False, width: int | N
     if form in ("jsonl", "csv", "parquet"):
         return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
     from lightmeter.output.grid import Grid
-    from lightmeter.output.plain import printable
     from lightmeter.output.markup import latex, markdown
+    from lightmeter.output.plain import printable
     from lightmeter.output.text import text_table
 
     grid, notes = Grid.of(frame), [printable(n) for n in result_notes(result)]

@@ -20,6 +20,7 @@ REASONS = {
     "zero_target_share": "a group whose target share is 0",
     "few_samples": "too few sampled rankings",
     "no_query": "no query to average over",
+    "infinite": "the value is infinite",
     "undefined": "the measure has no value there",
 }
 
