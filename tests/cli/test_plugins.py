@@ -80,7 +80,45 @@ def test_a_plugin_that_fails_while_computing_is_a_defect(process, folder):
     done = process(*OK, "--plugin", "odd_plugin", "-m", "Odd")
     assert done.code == 1
     assert "IndexError: lost" in done.err
-    assert "plugin" in done.err
+    assert "defect in Odd of the plugin odd_plugin (line 13 of" in done.err
+    assert "a fault of the plugin, not of your input" in done.err
+    text = MODULE.format(name="Flat").replace("return np", "return np.zeros(77)\n        return np")
+    (folder / "flat_plugin.py").write_text(text, "utf-8")
+    for measure in ("Flat(rel=2)", "GFR(of=[Flat(rel=2)])"):
+        flat = process(*OK, "--plugin", "flat_plugin.py", "-m", measure)
+        assert flat.code == 1
+        assert "defect in Flat(rel=2) of the plugin flat_plugin: ValueError" in flat.err
+
+
+def test_what_a_plugin_prints_is_no_part_of_the_result(process, folder):
+    text = "print('LOADING')\n" + MODULE.format(name="Loud").replace("hit = ", "print('AT WORK')\n        hit = ")
+    (folder / "loud_plugin.py").write_text(text, "utf-8")
+    done = process(*OK, "--plugin", "loud_plugin", "-m", "Loud")
+    assert done.code == 0, done.err
+    assert [r["value"] for r in done.rows()] == [2.0]
+    assert done.err.split("\n")[:2] == ["LOADING", "AT WORK"]
+    listed = process("measures", "-f", "jsonl", "--plugin", "loud_plugin")
+    assert "Loud" in {r["name"] for r in listed.rows()}
+
+
+@pytest.mark.parametrize("call", ["sys.exit(3)", "exit(3)", "raise SystemExit"])
+def test_a_plugin_does_not_end_the_program(process, folder, call):
+    text = "import sys\n" + MODULE.format(name="Quits").replace("hit = ", f"{call}\n        hit = ")
+    (folder / "quits_plugin.py").write_text(text, "utf-8")
+    done = process(*OK, "--plugin", "quits_plugin", "-m", "Quits", "--fail-if", "AP > 2")
+    assert (done.code, done.out) == (2, "")
+    assert "Quits of the plugin quits_plugin (line 14 of" in done.err
+    assert "tried to end the program" in done.err
+
+
+def test_a_plugin_is_not_written_over(process, folder):
+    write(folder / "kept_plugin.py")
+    before = (folder / "kept_plugin.py").read_text("utf-8")
+    for spec in ("kept_plugin", "kept_plugin.py"):
+        done = process(*OK, "--plugin", spec, "-m", "FirstRelevant", "-o", "kept_plugin.py")
+        assert done.code == 2
+        assert "is an input" in done.err
+    assert (folder / "kept_plugin.py").read_text("utf-8") == before
 
 
 # Installed packages
@@ -99,10 +137,11 @@ def install(folder, module, *, before=""):
 def test_an_installed_package_is_asked_for_unknown_names_only(process, folder):
     path = install(folder, "announced_measure", before="print('LOADED')\n")
     quiet = process(*OK, "-m", "AP", **path)
-    assert "LOADED" not in quiet.out
+    assert "LOADED" not in quiet.out + quiet.err
     loud = process("evaluate", "a.run", "--qrels", "qrels.txt", "-m", "FirstRelevant", **path)
     assert loud.code == 0, loud.err
-    assert "LOADED" in loud.out
+    assert "LOADED" in loud.err
+    assert "LOADED" not in loud.out
     gate = process(*OK, "-m", "AP", "--fail-if", "FirstRelevant > 1", **path)
     assert gate.code == 3
     assert "FirstRelevant" in process("measures", **path).out

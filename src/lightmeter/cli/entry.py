@@ -68,7 +68,7 @@ def _code(given: list[str]) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _wrong(f"{place}{error.strerror or error}.", error)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return _defect(error)
     return code
 
@@ -116,13 +116,16 @@ def _wrong(text: str, error: Exception) -> int:
     return _tell(f"error: {text}", WRONG_INPUT)
 
 
-def _defect(error: Exception) -> int:
+def _defect(error: BaseException) -> int:
     if os.environ.get("LIGHTMETER_DEBUG"):
         traceback.print_exception(error)
         return DEFECT
-    kind = type(error).__name__
+    from lightmeter.plugins import culprit
+
+    what, whose = f"{type(error).__name__}: {error}".rstrip("."), culprit(error)
+    where, fault = (f" in {whose}", "the plugin") if whose is not None else ("", "lightmeter")
     return _tell(
-        f"defect: {kind}: {error}. This is a fault of lightmeter or of a plugin, not of your input. "
+        f"defect{where}: {what}. This is a fault of {fault}, not of your input. "
         "Set LIGHTMETER_DEBUG=1 to see where it happened.",
         DEFECT,
     )
