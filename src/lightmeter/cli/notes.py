@@ -154,10 +154,10 @@ def _reasons(result: Result) -> list[str]:
     lines = []
     for (measure, reason, lost, numbers), groups in alike.items():
         words = f"{reason} ({REASONS[reason]})" if reason in REASONS else reason
+        what = "undefined, " if lost else "counted all the same, "
+        what = "" if lost and reason == "undefined" else what  # once will do
         each = "for each, " if len(groups) > 1 else ""
-        lines.append(
-            f"{_titled(measure, groups)}: {'undefined' if lost else 'counted all the same'}, {words}: {each}{numbers}"
-        )
+        lines.append(f"{_titled(measure, groups)}: {what}{words}: {each}{numbers}")
     return lines
 
 
