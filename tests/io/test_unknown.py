@@ -109,3 +109,25 @@ def test_lists_of_json_are_several_values(tmp_path: Path) -> None:
     assert members(attributes_from_columns(run, ["g"])[0]) == {"a": {"x": 1.0, "y": 1.0}}
     with pytest.raises(ValueError, match=r"g.jsonl:1, column 'more': this is no value: a JSON object"):
         attributes_from_columns(run, ["more"])
+
+
+def test_lists_in_long_tables(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl"
+    lines = [
+        '{"doc": "a", "attribute": "g", "value": ["x", "y", "unknown"]}',
+        '{"doc": "b", "attribute": "h", "value": "z"}',
+    ]
+    path.write_text("\n".join([*lines, '{"doc": "c", "attribute": "g", "value": ["x"]}']))
+    g, h = read_groups(path)
+    assert (members(g), g.kind, g.ignored) == ({"a": {"x": 1.0, "y": 1.0}, "c": {"x": 1.0}}, "multi", {COUNT: 1})
+    assert members(h) == {"b": {"z": 1.0}}
+    with pytest.raises(ValueError, match=r"g.jsonl:3: the value 'x'|g.jsonl:1, column 'g': the value 'x'"):
+        read_groups(path, ordinal={"g": ["low", "high"]})
+
+
+def test_shares_in_dictionaries() -> None:
+    (g,) = read_groups({"g": {"a": {"x": 0.25, 1: 0.75}, "b": 1, 3: None, "d": "unknown"}})
+    assert (members(g), g.kind, g.ignored) == ({"a": {"x": 0.25, "1": 0.75}, "b": {"1": 1.0}}, "soft", {COUNT: 1})
+    g, h = read_groups({"g": {"a": True, "b": float("nan"), "c": False}, "h": {"a": {"x", "y"}, "b": [2.0, None]}})
+    assert members(g) == {"a": {"true": 1.0}, "c": {"false": 1.0}}
+    assert members(h) == {"a": {"x": 1.0, "y": 1.0}, "b": {"2": 1.0}}

@@ -72,37 +72,72 @@ def _shown(value: Any) -> str:
         return f"of about 2**{int(value).bit_length()}"
 
 
-def group_frame(groups: Mapping[Any, Any]) -> pl.DataFrame:
-    """``{attribute: {doc: value}}`` as a wide table; a value may be a list of values, and None is unknown."""
-    accepted = "{attribute: {doc: value}}, with a list of values where there are several"
-    if not groups or not all(isinstance(m, Mapping) for m in groups.values()):
-        raise InputError("groups that are no dictionaries of documents", where="dictionary", accepted=accepted)
-    columns: dict[str, dict[str, str | None]] = {}
-    for attribute, members in groups.items():
-        name = _key(attribute, "attribute", "dictionary")
-        columns[name] = {
-            _key(doc, "document", "dictionary", f" of {name!r}"): _value(value, name, doc)
-            for doc, value in members.items()
-        }
-    docs = list(dict.fromkeys(doc for column in columns.values() for doc in column))
-    cells = {name: [column.get(doc) for doc in docs] for name, column in columns.items()}
-    return pl.DataFrame({"doc": docs, **cells}, schema=dict.fromkeys(["doc", *cells], pl.String))
+def group_frames(groups: Mapping[Any, Any]) -> list[pl.DataFrame]:
+    """``{attribute: {doc: value}}`` as tables: a value may be a list of several, or shares ``{value: share}``; None is
+    unknown.
+    """
+    if not groups or not all(isinstance(m, Mapping) and m for m in groups.values()):
+        raise InputError("groups that are no dictionaries of documents", where="dictionary", accepted=_GROUPS)
+    return [_group_frame(_key(name, "attribute", "dictionary"), members) for name, members in groups.items()]
 
 
-def _value(value: Any, attribute: str, doc: Any) -> str | None:
+_GROUPS = "{attribute: {doc: value}}, a value being text or a number, a list of these, or {value: share}"
+
+
+def _group_frame(name: str, members: Mapping[Any, Any]) -> pl.DataFrame:
+    docs = [_key(doc, "document", "dictionary", f" of {name!r}") for doc in members]
+    if any(isinstance(value, Mapping) for value in members.values()):
+        rows = [row for doc, value in zip(docs, members.values(), strict=True) for row in _shares(name, doc, value)]
+        kinds = {"doc": pl.String, "attribute": pl.String, "value": pl.String, "weight": pl.Float64}
+        return pl.DataFrame(rows, schema=kinds, orient="row")
+    cells = [_cells(name, doc, value) for doc, value in zip(docs, members.values(), strict=True)]
+    if any(isinstance(value, (list, tuple, set, frozenset)) for value in members.values()):
+        return pl.DataFrame({"doc": docs, name: pl.Series(cells, dtype=pl.List(pl.String))})
+    return pl.DataFrame({"doc": docs, name: pl.Series([c[0] if c else None for c in cells], dtype=pl.String)})
+
+
+def _shares(attribute: str, doc: str, value: Any) -> list[tuple[str, str, str, float]]:
+    if not isinstance(value, Mapping):
+        cells = _cells(attribute, doc, value)
+        if len(cells) > 1:
+            raise _no_value(attribute, doc, value)
+        return [(doc, attribute, cell, 1.0) for cell in cells]
+    made = []
+    for one, share in value.items():
+        number = finite(share)
+        if number is None or len(cells := _cells(attribute, doc, one)) != 1:
+            raise _no_value(attribute, doc, {one: share})
+        made.append((doc, attribute, cells[0], number))
+    return made
+
+
+def _cells(attribute: str, doc: str, value: Any) -> list[str]:
+    """The values of a document, none where it is unknown."""
     if isinstance(value, (list, tuple, set, frozenset)):
         ordered = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
-        return "|".join(v for v in (_value(x, attribute, doc) for x in ordered) if v is not None) or None
+        if any(isinstance(one, (list, tuple, set, frozenset)) for one in ordered):
+            raise _no_value(attribute, doc, value)
+        return [cell for one in ordered for cell in _cells(attribute, doc, one)]
     if value is None or value == "" or (isinstance(value, (float, np.floating)) and np.isnan(value)):
-        return None
+        return []
     if isinstance(value, (bool, np.bool_)):
-        return str(value).lower()
-    if isinstance(value, (str, int, float, np.number)) and is_unicode(str(value)):
-        return str(value)
-    raise InputError(
+        return [str(value).lower()]
+    if isinstance(value, (str, int, float, np.number)) and is_unicode(shown := _text(value)):
+        return [shown]
+    raise _no_value(attribute, doc, value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return str(int(number)) if abs(number) < 2**53 and number == round(number) else repr(number)
+    return str(value) if isinstance(value, str) else _shown(value)
+
+
+def _no_value(attribute: str, doc: str, value: Any) -> InputError:
+    return InputError(
         f"the value {value!r:.60} of document {doc!r} cannot be used",
         where="dictionary",
         column=attribute,
-        accepted="text, numbers, true/false, or a list of these",
-        hint="Shares go into a long table doc, attribute, value, weight",
+        accepted=_GROUPS,
     )

@@ -11,7 +11,7 @@ import polars as pl
 from ..errors import InputError, suggest
 from .attributes import Options, build_attribute
 from .checks import identifiers, repeats
-from .dictionaries import group_frame
+from .dictionaries import group_frames
 from .frames import is_frame, to_polars
 from .long import long_attributes
 from .memberships import read_annotations, read_gains, read_gmemb
@@ -136,7 +136,7 @@ def _names(source: Any, columns: Columns | None) -> list[str]:
 
 def _listed(source: Any) -> list[Any]:
     listed = list(source) if isinstance(source, (list, tuple)) else [source]
-    return [group_frame(one) if isinstance(one, Mapping) else one for one in listed]
+    return [frame for one in listed for frame in (group_frames(one) if isinstance(one, Mapping) else [one])]
 
 
 def _label(source: Any) -> str:

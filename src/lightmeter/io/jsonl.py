@@ -112,12 +112,19 @@ def _column(name: str, values: list[Any]) -> pl.Series:
         lists = [v if v is None or isinstance(v, list) else [v] if v != "" else None for v in values]
         if all(_is_plain(v) for v in lists if v):
             rows = [None if v is None else [None if x is None else str(x) for x in v] for v in lists]
-            return pl.Series(name, rows, dtype=pl.List(pl.String))
+            return _lists(name, rows)
     if list in kinds or dict in kinds:
         cells = [None if v is None else {"json": _shown(v)} for v in values]
         return pl.Series(name, cells, dtype=JSON)
     text = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
     return pl.Series(name, [None if v == "" else v for v in text], dtype=pl.String)
+
+
+def _lists(name: str, rows: list[list[str | None] | None]) -> pl.Series:
+    import pyarrow as pa
+
+    # much faster than polars, which makes a series of every list
+    return pl.Series(name, pl.from_arrow(pa.array(rows, pa.large_list(pa.large_string()))), dtype=pl.List(pl.String))
 
 
 def _is_plain(cells: list[Any]) -> bool:

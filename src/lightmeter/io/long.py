@@ -39,6 +39,12 @@ def long_attributes(
         )
     if weight_name:
         frame = frame.with_columns(table.frame[weight_name].alias("weight"))
+    if isinstance(value.dtype, pl.List):
+        # several values of a document are as many rows
+        rows_of_cells = frame.with_row_index("_cell").explode("value")
+        source = _rows_of(source, rows_of_cells["_cell"].to_numpy().astype(np.int64))
+        frame = rows_of_cells.drop("_cell")
+        attribute = frame["_attribute"]
     tables = []
     for name in attribute.unique(maintain_order=True).to_list():
         if only is None or name in only:
