@@ -79,7 +79,7 @@ WRONG = [
     ((*OK, "-m", "AP", "--engine", "spark"), "not yet available"),
     ((*OK, "-m", "AP", "--report", "r.html"), "not yet available"),
     ((*OK, "-m", "AP", "--rng", "1"), "not yet available"),
-    ((*OK, "-m", "AP", "--policy", "PlackettLuce(alpha=1)"), "not yet available"),
+    ((*OK, "-m", "AP", "--policy", "PlackettLuce(alhpa=1)"), "PlackettLuce"),
     ((*OK, "-m", "AP", "--policy", "Statik()"), "Did you mean 'Static'"),
     (("sweep", "a.run"), "not yet available"),
     ((*OK, "-m", "AP", "-f", "xlsx"), "table, csv, jsonl, parquet, latex, markdown"),
