@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lightmeter.measures.relevance import AP, DCG, ERR, RBP, RR, Judged, P, R, gERR, iRBU, nDCG
     from lightmeter.notation import parse
     from lightmeter.params import param
-    from lightmeter.policies import Policy, Samples, Static
+    from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
     from lightmeter.result import Result
     from lightmeter.targets import Equal, Given, Ideal, Pool, Proportional, Relevant, Target, Uniform
     from lightmeter.terms import Term
@@ -46,7 +46,7 @@ _HOME = {
     "lightmeter.measures.relevance": "AP DCG ERR RBP RR Judged P R gERR iRBU nDCG",
     "lightmeter.notation": "parse",
     "lightmeter.params": "param",
-    "lightmeter.policies": "Policy Samples Static",
+    "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
     "lightmeter.result": "Result",
     "lightmeter.targets": "Equal Given Ideal Pool Proportional Relevant Target Uniform",
     "lightmeter.terms": "Term",
@@ -94,11 +94,14 @@ __all__ = [
     "MeanScore",
     "Measure",
     "MissingExtraError",
+    "Oracle",
     "P",
+    "PlackettLuce",
     "Policy",
     "Pool",
     "Proportional",
     "R",
+    "RankTransposition",
     "Relevant",
     "Result",
     "Samples",

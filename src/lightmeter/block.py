@@ -130,6 +130,17 @@ class Block:
         """Probability that each rank is seen, 0 below the cutoff and in the padding."""
         return self.once(("view", user, cutoff), lambda: self._cut(user.view, cutoff))
 
+    def exposure(self, user: User, cutoff: int | None = None) -> Array:
+        """Expected view of each document under the call's policy; view itself where rankings are given or drawn."""
+        policy = self.context.policy
+        if not policy.stochastic or self.ranked.sampled:
+            return self.view(user, cutoff)
+        from lightmeter.exposure.policy import policy_exposure
+
+        return self.once(
+            ("exposure", user, cutoff), lambda: policy_exposure(policy, self.score, self.grade, user, cutoff)
+        )
+
     def stop(self, user: User, cutoff: int | None = None) -> Array:
         """Probability that each rank is the last one seen, 0 below the cutoff and in the padding."""
         return self.once(("stop", user, cutoff), lambda: self._cut(user.stop, cutoff))

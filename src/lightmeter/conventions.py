@@ -20,6 +20,7 @@ _TIES = {
     "docno": "score descending, then document id descending",
     "file": "score descending, then file order",
     "error": "refused",
+    "expected": "score descending, equal scores in random order",
 }
 _UNKNOWN = {
     "uniform": "counts for all values alike",

@@ -19,6 +19,7 @@ from lightmeter.measures.attention import ByGroup
 from lightmeter.measures.base import Measure, value_of
 from lightmeter.measures.exposure import ExposureMeasure
 from lightmeter.measures.gfr import GFR
+from lightmeter.measures.relevance import LinearMeasure
 from lightmeter.notation import parse
 from lightmeter.policies import Policy, Samples, Static, Ties
 from lightmeter.rankings import CELLS, Ranked, TieCount, chunks_of_like_length
@@ -41,6 +42,8 @@ def evaluate(
     unknown: Unknown = "uniform",
     missing: Missing = "zero",
     depth: int | None = None,
+    samples: int = 100,
+    rng: int = 0,
     progress: Progress | None = None,
 ) -> Result:
     """Compute measures for every run and query of a collection.
@@ -52,8 +55,10 @@ def evaluate(
     measures
         Measures or their notation, such as ``"nDCG@10"``.
     policy
-        How rankings are taken: ``Static()``, or ``Samples(weight=..)`` where a query has several. By default whichever
-        the run calls for.
+        How rankings are taken: ``Static()``, or ``Samples(weight=..)`` where a query has several; by default whichever
+        the run calls for. Or how they are made: ``PlackettLuce(alpha=..)``, ``RankTransposition(theta=..)``,
+        ``Uniform()``, ``Oracle()``, ``Static(ties='expected')``. Expected values of measures that are linear in
+        exposure, of EED and of EEL are then exact; others are means over drawn rankings, with a standard error.
     ties
         Order of documents with equal scores: ``'docno'`` (score descending, then document id descending), ``'file'``
         or ``'error'``.
@@ -64,6 +69,8 @@ def evaluate(
     missing
         Queries that are judged but not in a run: ``'zero'`` (0, or the worst bound where lower is better), ``'skip'``
         or ``'error'``.
+    samples, rng
+        Rankings a query that are drawn, and their seed, where a policy's expected value is not computed exactly.
     depth
         Ranks of each ranking that are looked at at all; None for all.
     progress
@@ -117,12 +124,13 @@ def evaluate(
                 f"run {name} does not answer query {gone!r}. Accepted with missing='error': a ranking of every query "
                 "evaluated."
             )
-        values = _values(context, one, plan, counter)
+        values = _values(context, one, plan, counter, samples, rng)
         for measure in asked:
             cells += _cells(context, name, measure, values, here, missing)
     segments = None if collection.segments is None else [collection.segments[q] for q in collection.evaluated]
     weight = None if collection.query_weight is None else collection.query_weight[collection.evaluated]
-    rules = conventions(
+    how = _how(chosen, plan, samples, rng)
+    rules = how | conventions(
         context, {m: m.resolve(context) for m in parts}, chosen, unknown, missing, depth, tied, answered
     )
     queries = [collection.queries[q] for q in collection.evaluated]
@@ -150,7 +158,7 @@ def _check_choice(name: str, value: Any, options: Iterable[str]) -> None:
         raise LightmeterError(f"{name} is {value!r}.{suggest(str(value), options)} Accepted: {', '.join(options)}.")
 
 
-def _policy(policy: Policy | str | type | None, ties: Ties | None, collection: Collection) -> Static | Samples:
+def _policy(policy: Policy | str | type | None, ties: Ties | None, collection: Collection) -> Policy:
     if isinstance(policy, str):
         policy = parse(policy, kind="policy")
     if isinstance(policy, type) and issubclass(policy, Policy):
@@ -158,24 +166,26 @@ def _policy(policy: Policy | str | type | None, ties: Ties | None, collection: C
     sampled = [r.name for r in collection.runs.values() if r.sample is not None]
     if policy is None:
         policy = Samples() if sampled else Static()
-    if not isinstance(policy, Static | Samples):
-        raise TermError(f"the policy is {policy!r}. Accepted: Static(ties=..) or Samples(weight=..).")
-    if isinstance(policy, Static) and sampled:
+    if not isinstance(policy, Policy):
+        raise TermError(
+            f"the policy is {policy!r}. Accepted: a policy such as Static(ties=..) or PlackettLuce(alpha=1)."
+        )
+    if not isinstance(policy, Samples) and sampled:
         raise LightmeterError(
             f"run {sampled[0]} has several rankings a query, so it is not static. Accepted: policy=Samples(), or a "
             "run of one ranking a query."
         )
-    if ties is not None and policy.ties not in ("docno", ties):
+    if ties is not None and not hasattr(policy, "ties"):
+        raise LightmeterError(f"the policy {policy} takes no rule for ties, and ties={ties!r} is given. Leave it out.")
+    if ties is not None and getattr(policy, "ties", ties) not in ("docno", ties):
         raise LightmeterError(f"the policy {policy} and ties={ties!r} disagree. Accepted: one rule for ties.")
     return policy if ties is None else policy(ties=ties)
 
 
-def _rank(
-    collection: Collection, policy: Static | Samples, depth: int | None
-) -> tuple[dict[str, Ranked], dict[str, TieCount]]:
+def _rank(collection: Collection, policy: Policy, depth: int | None) -> tuple[dict[str, Ranked], dict[str, TieCount]]:
     ranked, tied = {}, {}
     for name, run in collection.runs.items():
-        ranked[name], tied[name] = Ranked.of(collection, run, policy.ties, depth)
+        ranked[name], tied[name] = Ranked.of(collection, run, policy.base_ties, depth)
     return ranked, tied
 
 
@@ -238,17 +248,68 @@ def _work(measures: Iterable[Measure], ranked: Ranked) -> int:
     return len(ranked.offsets) - 1 + sum(len(ranked.offsets) - 1 for m in measures if isinstance(m, ExposureMeasure))
 
 
-def _values(context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: _Counter) -> dict[Key, Values]:
+def _values(
+    context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: _Counter, samples: int, seed: int
+) -> dict[Key, Values]:
     """Values by query code for every measure (and group)."""
+    if not context.policy.stochastic:
+        return _of_rankings(context, ranked, plan, counter)
+    exact = {m: r for m, r in plan.items() if _exactly(context.policy, r)}
+    out: dict[Key, Values] = {}
+    for measure, ready in exact.items():
+        if isinstance(ready, ExposureMeasure):
+            out[measure, None] = _plain(context, ready, ranked, counter)
+    linear: dict[Measure, Measure] = {m: r for m, r in exact.items() if isinstance(r, LinearMeasure)}
+    if linear:
+        out |= _by_blocks(context, ranked, linear, counter)
+    rest = {m: r for m, r in plan.items() if m not in exact}
+    if rest:
+        from lightmeter.exposure.sampling import sample_rankings
+
+        out |= _of_rankings(context, sample_rankings(context.policy, ranked, samples, seed), rest, counter)
+    return out
+
+
+def _how(policy: Policy, plan: dict[Measure, Measure], samples: int, seed: int) -> dict[str, str]:
+    """What was computed exactly under a policy, and what from drawn rankings."""
+    if not policy.stochastic:
+        return {}
+    exact = [str(m) for m, r in plan.items() if _exactly(policy, r)]
+    drawn = [str(m) for m, r in plan.items() if not _exactly(policy, r)]
+    out = {"exact": ", ".join(exact)} if exact else {}
+    if drawn:
+        out["drawn"] = f"{', '.join(drawn)}: means over {samples} rankings a query, seed {seed}"
+    return out
+
+
+def _exactly(policy: Policy, measure: Measure) -> bool:
+    """Whether the expected value of a measure is computed without sampling."""
+    from lightmeter.exposure.policy import is_exact
+
+    if isinstance(measure, ExposureMeasure):
+        return is_exact(policy, measure.user)  # type: ignore[attr-defined]
+    if isinstance(measure, LinearMeasure):
+        return is_exact(policy, measure.reader()) and not getattr(measure, "judged_only", False)
+    return False
+
+
+def _plain(context: Context, measure: ExposureMeasure, ranked: Ranked, counter: _Counter) -> Values:
+    """An exposure measure of a run's rankings; without an error where nothing is estimated."""
+    with np.errstate(all="ignore"):
+        values = measure.of_run(context, ranked)
+    if not ranked.sampled or mixture(context, ranked).exact.all():
+        values = Values(values.value, values.reason)
+    counter.step(len(ranked.offsets) - 1)
+    return as_values(values)
+
+
+def _of_rankings(
+    context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: _Counter
+) -> dict[Key, Values]:
     out: dict[Key, Values] = {}
     for measure, ready in plan.items():
         if isinstance(ready, ExposureMeasure):
-            with np.errstate(all="ignore"):
-                values = ready.of_run(context, ranked)
-            if not ranked.sampled or mixture(context, ranked).exact.all():  # nothing is estimated
-                values = Values(values.value, values.reason)
-            out[measure, None] = as_values(values)
-            counter.step(len(ranked.offsets) - 1)
+            out[measure, None] = _plain(context, ready, ranked, counter)
     plain = {m: r for m, r in plan.items() if not isinstance(r, ExposureMeasure)}
     for judged_only in (False, True):
         some = {m: r for m, r in plain.items() if getattr(r, "judged_only", False) == judged_only}
@@ -259,7 +320,7 @@ def _values(context: Context, ranked: Ranked, plan: dict[Measure, Measure], coun
 
 def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: _Counter) -> dict[Key, Values]:
     rankings = len(ranked.offsets) - 1
-    depth = _depth(plan.values())
+    depth = None if context.policy.stochastic and not ranked.sampled else _depth(plan.values())
     gathered: dict[Key, Values] = {}
     lengths = ranked.lengths if depth is None else np.minimum(ranked.lengths, depth)
 
@@ -291,6 +352,8 @@ def _of_block(measure: Measure, block: Block) -> Iterator[tuple[str | None, Valu
         reasons = values.reasons()
         for i, name in enumerate(names):
             yield name, as_values(Values(values.value[:, i], reasons[:, i]))
+    elif isinstance(measure, LinearMeasure) and block.context.policy.stochastic and not block.ranked.sampled:
+        yield None, as_values(measure.expected(block))
     else:
         yield None, value_of(measure, block)
 

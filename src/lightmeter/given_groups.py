@@ -58,13 +58,14 @@ def read_given_groups(
     wanted
         The attributes to read, None for all.
     """
+    from lightmeter.io.dictionaries import group_frames
     from lightmeter.io.groups import attribute_names, read_groups
 
     for name, option in (("ordinal", ordinal), ("bins", bins)):
         if option is not None and not isinstance(option, Mapping):
             raise LightmeterError(f"{name} is {option!r}. Accepted: a mapping from attributes to lists.")
     given = [] if groups is None else list(groups) if isinstance(groups, list | tuple) else [groups]
-    given = [frame for g in given for frame in (of_dictionary(g) if isinstance(g, Mapping) else [g])]
+    given = [frame for g in given for frame in (group_frames(g) if isinstance(g, Mapping) else [g])]
     theirs = [n for g in given for n in attribute_names(g, columns=columns)]
     own = list(dict.fromkeys(c for t in runs if t.extra is not None for c in t.extra.columns))
     for name in [*(ordinal or {}), *(bins or {}), *bias]:
@@ -97,43 +98,6 @@ def read_given_groups(
             only=only,
         )
     return GivenGroups(tables, list(dict.fromkeys([*theirs, *own])), declared, notes)
-
-
-def of_dictionary(groups: Mapping[str, Any]) -> list[pl.DataFrame]:
-    """``{attribute: {doc: value}}`` as tables: several values as a list, shares as ``{value: share}``."""
-    if not groups or not all(isinstance(m, Mapping) and m for m in groups.values()):
-        raise LightmeterError(
-            "groups given as a dictionary: accepted is {attribute: {doc: value}}, with a list of values or {value: "
-            "share} "
-            "where there are several."
-        )
-    return [_table(str(name), members) for name, members in groups.items()]
-
-
-def _table(name: str, members: Mapping[Any, Any]) -> pl.DataFrame:
-    if any(isinstance(v, Mapping) for v in members.values()):
-        rows = [
-            (str(doc), name, str(value), float(share))
-            for doc, v in members.items()
-            for value, share in (v.items() if isinstance(v, Mapping) else [(v, 1.0)])
-            if v is not None
-        ]
-        return pl.DataFrame(rows, schema=["doc", "attribute", "value", "weight"], orient="row")
-    values = [_several(name, doc, v) if isinstance(v, list | tuple | set) else v for doc, v in members.items()]
-    if any(isinstance(v, list) for v in values):
-        values = [v if isinstance(v, list) or v is None else [str(v)] for v in values]
-        return pl.DataFrame(
-            {"doc": [str(d) for d in members], name: values}, schema_overrides={name: pl.List(pl.String)}
-        )
-    texts = [None if v is None else str(v) for v in values]
-    return pl.DataFrame({"doc": [str(d) for d in members], name: texts}, schema={"doc": pl.String, name: pl.String})
-
-
-def _several(name: str, doc: Any, values: Any) -> list[str]:
-    nested = [v for v in values if isinstance(v, list | tuple | set | Mapping)]
-    if nested:
-        raise LightmeterError(f"the {name} of document {doc!r} is {values!r}. Accepted: a list of values.")
-    return [str(v) for v in (sorted(values) if isinstance(values, set) else values)]
 
 
 def check_targets(targets: pl.DataFrame | None, names: list[str]) -> None:

@@ -249,8 +249,10 @@ def _segments(
 ) -> list[str | None] | None:
     if segment is None:
         return None
+    from lightmeter.io.binning import plain_text
+
     frames = [
-        pl.DataFrame({"query": pl.Series(t.queries).gather(t.query), "label": t.extra[segment].cast(pl.String)})
+        pl.DataFrame({"query": pl.Series(t.queries).gather(t.query), "label": plain_text(t.extra[segment], t.source)})
         for t in tables
         if t.extra is not None and segment in t.extra.columns
     ]

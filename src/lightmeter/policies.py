@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from lightmeter.params import Choice, param
+from lightmeter.params import Choice, Number, param
 from lightmeter.terms import Term
 
+#: rules that order documents of equal scores; under ``expected`` their order is random
 TIES = ("docno", "file", "error")
-Ties = Literal["docno", "file", "error"]
+Ties = Literal["docno", "file", "error", "expected"]
 
 
 class Policy(Term, abstract=True):
@@ -16,16 +17,33 @@ class Policy(Term, abstract=True):
 
     kinds: ClassVar[tuple[str, ...]] = ("policy",)
 
+    @property
+    def base_ties(self) -> Literal["docno", "file", "error"]:
+        """How equal scores are ordered in the ranking that the policy starts from."""
+        ties: Ties = getattr(self, "ties", "docno")
+        return "docno" if ties == "expected" else ties
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether it makes rankings of its own out of one ranking a query."""
+        return True
+
 
 class Static(Policy):
     """The ranking as given: score descending, ties by a rule.
 
     ``'docno'``: then document id descending, byte by byte (trec_eval's rule); ``'file'``: then as they stand in the
-    file;
-    ``'error'``: ties are refused.
+    file; ``'error'``: ties are refused; ``'expected'``: documents of equal scores stand in uniformly random order, and
+    expected values are given.
     """
 
-    ties: Ties = param(default="docno", accepts=Choice(TIES), always=True, doc="order of documents with equal scores")
+    ties: Ties = param(
+        default="docno", accepts=Choice((*TIES, "expected")), always=True, doc="order of documents with equal scores"
+    )
+
+    @property
+    def stochastic(self) -> bool:
+        return self.ties == "expected"
 
 
 class Samples(Policy):
@@ -33,8 +51,7 @@ class Samples(Policy):
 
     ``weight='sampling'``: draws from a policy (weights, if the file has any, are taken in proportion), so estimates are
     corrected for the sample's size; ``'probability'``: the rankings and their weights *are* the policy, so plug-in
-    values are exact;
-    ``'count'``: the weight says how often a ranking was drawn.
+    values are exact; ``'count'``: the weight says how often a ranking was drawn.
     """
 
     weight: Literal["sampling", "probability", "count"] = param(
@@ -44,3 +61,35 @@ class Samples(Policy):
         doc="what the weight of a ranking means",
     )
     ties: Ties = param(default="docno", accepts=Choice(TIES), doc="order of documents with equal scores")
+
+    @property
+    def stochastic(self) -> bool:
+        return False
+
+
+class PlackettLuce(Policy):
+    """Documents are drawn one after the other in proportion to ``exp(alpha * score)``.
+
+    Scores are standardised by query (``'zscore'``), stretched to [0, 1] (``'minmax'``) or taken as they are
+    (``'raw'``). alpha = 0 is uniform; alpha to infinity is the ranking itself, ties in random order. Source: Plackett
+    1975; Diaz et al. 2020, section 5.1.
+    """
+
+    alpha: float = param(default=1.0, accepts=Number(low=0), always=True, doc="how strongly scores decide")
+    scores: Literal["zscore", "raw", "minmax"] = param(
+        default="zscore", accepts=Choice(("zscore", "raw", "minmax")), doc="how scores are scaled"
+    )
+
+
+class RankTransposition(Policy):
+    """The ranking, shuffled by a geometric number of steps, each of which swaps a uniformly chosen pair of places.
+
+    ``theta`` is the probability of stopping before each step: 1 is the ranking itself, theta to 0 uniform. Source: Diaz
+    et al. 2020, section 5.1.
+    """
+
+    theta: float = param(accepts=Number(above=0, high=1), always=True, doc="probability of no further swap")
+
+
+class Oracle(Policy):
+    """The candidates by falling grade, those of one grade in uniformly random order: the best there is."""

@@ -132,6 +132,8 @@ class Ranked:
         self.collection, self.run, self.order, self.offsets = collection, run, order, offsets
         self.query = run.query if query is None else query
         self.sampled = run.sample is not None or query is not None
+        #: tells these rankings from others of the run
+        self.key = run.name if query is None else (run.name, "drawn")
         self.weight = run.weight if query is None else None
         self._unknown: dict[str, tuple[float, float]] = {}
 

@@ -130,10 +130,11 @@ class Run:
         if pair is not None:
             first, again = pair
             rows = [first, again] if self.file_row is None else [int(self.file_row[r]) for r in (first, again)]
-            at = self.source.elsewhere(*rows)
+            at, many = self.source.elsewhere(*rows), len(self.source.files) > 1
             raise InputError(
                 f"document {self.doc[again]!r} stands twice in one ranking (first in {at})",
                 accepted="each document once a ranking; several rankings of a query need a sample id each",
-                hint="Remove one of the two, or give the rankings sample ids (column 2)",
+                hint="Remove one of the two, or give the rankings sample ids (column 2)"
+                + (". A folder or pattern is one run: name the files to have one run each" if many else ""),
                 **self.place(again),
             )

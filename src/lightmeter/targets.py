@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from lightmeter.params import Choice, Flag, Maybe, Number, Text, param
+from lightmeter.policies import Policy
 from lightmeter.terms import Term
 
 Scope = Literal["query", "collection"]
@@ -19,9 +20,12 @@ class Target(Term, abstract=True):
     of_exposure: ClassVar[bool] = False
 
 
-class Uniform(Target):
-    """Every value the same share: all values of the attribute, or those present in the query's compared rankings."""
+class Uniform(Target, Policy):
+    """As a target: every value the same share, all values of the attribute or those present in the query's compared
+    rankings. As a policy: the candidates in uniformly random order.
+    """
 
+    kinds = ("target", "policy")
     of_groups = True
     values: Literal["all", "present"] = param(
         default="all", accepts=Choice(("all", "present")), doc="which values share"

@@ -133,7 +133,7 @@ class Mixture:
 
 def mixture(context: Context, ranked: Ranked) -> Mixture:
     """How a run's rankings make up policies, under the call's policy."""
-    return context.once(("mixture", ranked.run.name), lambda: _mixture(context, ranked))
+    return context.once(("mixture", ranked.key), lambda: _mixture(context, ranked))
 
 
 def _mixture(context: Context, ranked: Ranked) -> Mixture:

@@ -53,25 +53,29 @@ class Flat:
 
 def flat_exposure(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Flat:
     """Exposure of every place of a run with a view above 0."""
-    return context.once(("flat", ranked.run.name, user, cutoff), lambda: _flat(context, ranked, user, cutoff))
+    return context.once(("flat", ranked.key, user, cutoff), lambda: _flat(context, ranked, user, cutoff))
 
 
 def _flat(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Flat:
     parts: list[tuple[NDArray[Any], ...]] = []
-    lengths = ranked.lengths if cutoff is None else np.minimum(ranked.lengths, cutoff)
+    drawn = context.policy.stochastic and not ranked.sampled
+    lengths = ranked.lengths if cutoff is None or drawn else np.minimum(ranked.lengths, cutoff)
     # down a list without relevant documents people look furthest; what they hardly ever reach even there is left out
     seen_at = np.flatnonzero(user.view(np.zeros(int(lengths.max(initial=0)))) > NEGLIGIBLE)
-    reached = int(seen_at[-1]) + 1 if len(seen_at) else 0
-    lengths = np.minimum(lengths, reached)
+    reached: int | None = int(seen_at[-1]) + 1 if len(seen_at) else 0
+    if drawn:
+        reached = None  # every candidate is seen sometimes
+    else:
+        lengths = np.minimum(lengths, reached or 0)
     for rankings in chunks_of_like_length(lengths, CELLS):
         block = Block(context, ranked, rankings, reached)
-        view = block.view(user, cutoff)
+        view = block.exposure(user, cutoff)
         seen = np.nonzero(view > NEGLIGIBLE)
         parts.append((rankings[seen[0]], block.rows[seen], view[seen], block.judgment[seen]))
     ranking, row, view, judgment = (np.concatenate(p) for p in zip(*parts, strict=True))
     if not ranked.sampled:
         return Flat(ranking, row, view, judgment, np.arange(len(row)), len(row))
-    codes = context.once(("items", ranked.run.name), lambda: _item_codes(ranked))
+    codes = context.once(("items", ranked.key), lambda: _item_codes(ranked))
     return Flat(ranking, row, view, judgment, codes[row], len(codes))
 
 

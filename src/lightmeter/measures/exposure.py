@@ -85,7 +85,7 @@ class _Expected(ExposureMeasure, abstract=True):
 
     def sums(self, context: Context, ranked: Ranked) -> Sums:
         """All three sums, shared by the three measures."""
-        key = ("sums", ranked.run.name, self.user, self.target, self.by, self.docs, self.estimator, self.cutoff)
+        key = ("sums", ranked.key, self.user, self.target, self.by, self.docs, self.estimator, self.cutoff)
         return context.once(key, lambda: self._sums(context, ranked))
 
     def _sums(self, context: Context, ranked: Ranked) -> Sums:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lightmeter.block import Block
 from lightmeter.measures.base import Measure, no_relevant
 from lightmeter.params import Choice, Flag, MapOf, Maybe, Number, param
-from lightmeter.users import GRADE, DCGUser, ERRUser, RBPUser
+from lightmeter.users import GRADE, Cascade, DCGUser, ERRUser, RBPUser, User
 from lightmeter.values import Values
 
 Array = NDArray[np.float64]
@@ -33,6 +33,32 @@ class RelevanceMeasure(Measure, abstract=True):
     bounds = (0.0, 1.0)
     needs = frozenset({"judgments"})
     invariant_to = _TRAITS
+
+
+class LinearMeasure(RelevanceMeasure, abstract=True):
+    """Base of relevance measures that are linear in exposure: ``sum_d worth_d view_d``.
+
+    Under a policy the expected value follows from expected exposure, without sampling.
+    """
+
+    linear = True
+
+    def reader(self) -> User:
+        """The user whose view weighs the ranks."""
+        raise NotImplementedError
+
+    def worth(self, block: Block) -> Array:
+        """What each document is worth when it is seen, ``[rankings, ranks]``."""
+        raise NotImplementedError
+
+    def relevant_from(self) -> float:
+        """Lowest grade of a relevant document."""
+        return _ANY
+
+    def expected(self, block: Block) -> Values:
+        """The expected value under the call's policy."""
+        seen = block.exposure(self.reader(), self.cutoff)
+        return no_relevant((self.worth(block) * seen).sum(axis=1), block.count_relevant(self.relevant_from()))
 
 
 def _cut(array: NDArray[np.generic], cutoff: int | None) -> NDArray[np.generic]:
@@ -136,13 +162,15 @@ _GAIN = Choice(("log2", "exp-log2"))
 _GAIN_DOC = "'log2': the gain is the grade; 'exp-log2': 2^grade - 1"
 
 
-def _dcg(gain: Array, form: Gain, discount: Array) -> Array:
-    if form == "exp-log2":
-        gain = np.exp2(gain) - 1.0
-    return np.asarray(gain @ discount[: gain.shape[1]])
+def _gain(grade: Array, form: Gain) -> Array:
+    return np.exp2(grade) - 1.0 if form == "exp-log2" else grade
 
 
-class DCG(RelevanceMeasure, DCGUser):
+def _dcg(grade: Array, form: Gain, discount: Array) -> Array:
+    return np.asarray(_gain(grade, form) @ discount[: grade.shape[1]])
+
+
+class DCG(LinearMeasure, DCGUser):
     """Discounted cumulative gain: ``sum_{i<=k} gain_i / log2(i + 1)``.
 
     At least 0, higher is better. As a user model: ``view_k = 1/log2(k+1)``; ``clip=True`` is ``1/log_base(max(k,
@@ -159,7 +187,6 @@ class DCG(RelevanceMeasure, DCGUser):
 
     kinds = ("measure", "user")
     bounds = (0.0, np.inf)
-    linear = True
     clip: bool = param(default=False, accepts=Flag(), doc="count ranks below the base as the base", always=True)
     base: float = param(default=2.0, accepts=Number(above=1), doc="base of the logarithm of the clip form")
     dcg: Gain = param(default="log2", accepts=_GAIN, doc=_GAIN_DOC)
@@ -169,8 +196,14 @@ class DCG(RelevanceMeasure, DCGUser):
         discount = self.view_at(np.arange(1.0, gain.shape[1] + 1))
         return no_relevant(_dcg(gain, self.dcg, discount), block.count_relevant(_ANY))
 
+    def reader(self) -> User:
+        return DCG(clip=self.clip, base=self.base)
 
-class nDCG(RelevanceMeasure):
+    def worth(self, block: Block) -> Array:
+        return _gain(block.grade, self.dcg)
+
+
+class nDCG(LinearMeasure):
     """Normalised DCG: ``DCG@k / ideal DCG@k``, the ideal over all judged documents, ranked or not.
 
     In [0, 1], higher is better. ``dcg='log2'``: the gain is the grade (trec_eval's); ``'exp-log2'``: 2^grade - 1.
@@ -184,7 +217,6 @@ class nDCG(RelevanceMeasure):
     0.760188
     """
 
-    linear = True
     dcg: Gain = param(default="log2", accepts=_GAIN, doc=_GAIN_DOC)
     gains: dict[int, int] | None = param(
         default=None,
@@ -194,16 +226,30 @@ class nDCG(RelevanceMeasure):
     judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
-        gain = np.asarray(_cut(block.grade, self.cutoff), dtype=np.float64)
-        ideal = block.ideal(None if self.gains else self.cutoff)
-        if self.gains:
-            gain = self._remap(np.where(_cut(block.judged, self.cutoff), gain, np.nan))
-            best_first = -np.sort(-self._remap(self._all_judged(block)), axis=1)
-            ideal = best_first if self.cutoff is None else best_first[:, : self.cutoff]
-        discount = 1.0 / np.log2(np.arange(2.0, max(gain.shape[1], ideal.shape[1]) + 2))
-        best = _dcg(ideal, self.dcg, discount)
+        gain = self._grades(block, self.cutoff)
+        best = self._best(block)
+        discount = 1.0 / np.log2(np.arange(2.0, gain.shape[1] + 2))
         value = _dcg(gain, self.dcg, discount) / np.where(best > 0, best, 1.0)
         return no_relevant(value, (best > 0).astype(np.int64))
+
+    def reader(self) -> User:
+        return DCG()
+
+    def worth(self, block: Block) -> Array:
+        best = self._best(block)[:, None]
+        return _gain(self._grades(block, None), self.dcg) / np.where(best > 0, best, 1.0)
+
+    def _grades(self, block: Block, cutoff: int | None) -> Array:
+        grade = np.asarray(_cut(block.grade, cutoff), dtype=np.float64)
+        return self._remap(np.where(_cut(block.judged, cutoff), grade, np.nan)) if self.gains else grade
+
+    def _best(self, block: Block) -> Array:
+        """DCG of the best ranking of the judged documents."""
+        ideal = block.ideal(None if self.gains else self.cutoff)
+        if self.gains:
+            best_first = -np.sort(-self._remap(self._all_judged(block)), axis=1)
+            ideal = best_first if self.cutoff is None else best_first[:, : self.cutoff]
+        return _dcg(ideal, self.dcg, 1.0 / np.log2(np.arange(2.0, ideal.shape[1] + 2)))
 
     def _remap(self, grade: Array) -> Array:
         """Gains of grades; NaN (not judged) has none."""
@@ -222,7 +268,7 @@ class nDCG(RelevanceMeasure):
         return np.where(inside, np.append(judgments.gain, 0.0)[np.where(inside, at, -1)], np.nan)
 
 
-class RBP(RelevanceMeasure, RBPUser):
+class RBP(LinearMeasure, RBPUser):
     """Rank-biased precision: ``(1-p) sum_{i<=k} gain_i p^(i-1)``.
 
     In [0, 1], higher is better. The gain is [grade >= rel], or without ``rel`` grade / highest grade in the judgments.
@@ -238,21 +284,29 @@ class RBP(RelevanceMeasure, RBPUser):
     """
 
     kinds = ("measure", "user")
-    linear = True
     p: float = param(default=0.8, accepts=Number(low=0, below=1), doc="patience: probability of going on", always=True)
     rel: int | None = param(
         default=None, accepts=Maybe(_REL), doc=_REL_DOC + "; without it the gain is the grade over the highest grade"
     )
 
     def value(self, block: Block) -> Values:
-        if self.rel is None:
-            highest = block.context.max_grade or 1.0
-            gain = block.grade / highest
-        else:
-            gain = block.relevant(self.rel).astype(np.float64)
-        gain = np.asarray(_cut(gain, self.cutoff))
+        gain = np.asarray(_cut(self._gain(block), self.cutoff))
         discount = (1.0 - self.p) * self.view_at(np.arange(1.0, gain.shape[1] + 1))
-        return no_relevant(gain @ discount, block.count_relevant(_ANY if self.rel is None else self.rel))
+        return no_relevant(gain @ discount, block.count_relevant(self.relevant_from()))
+
+    def _gain(self, block: Block) -> Array:
+        if self.rel is None:
+            return block.grade / (block.context.max_grade or 1.0)
+        return block.relevant(self.rel).astype(np.float64)
+
+    def reader(self) -> User:
+        return RBP(p=self.p)
+
+    def worth(self, block: Block) -> Array:
+        return (1.0 - self.p) * self._gain(block)
+
+    def relevant_from(self) -> float:
+        return _ANY if self.rel is None else self.rel
 
 
 class ERR(RelevanceMeasure, ERRUser):
@@ -313,7 +367,7 @@ class iRBU(RelevanceMeasure):
         return no_relevant(stop @ np.power(self.p, np.arange(1.0, stop.shape[1] + 1)), block.count_relevant(_ANY))
 
 
-class gERR(RelevanceMeasure):
+class gERR(LinearMeasure):
     """Generalised expected reciprocal rank: ``sum_{i<=k} view_i R_i`` with the view of ``Cascade(p, u)`` and R = u for
     a relevant document.
 
@@ -328,15 +382,18 @@ class gERR(RelevanceMeasure):
     [0.625]
     """
 
-    linear = True
     p: float = param(accepts=_PROBABILITY, doc="patience", always=True)
     u: float = param(accepts=_PROBABILITY, doc="probability that a relevant document satisfies", always=True)
 
     def value(self, block: Block) -> Values:
-        from lightmeter.users import Cascade
+        view = block.view(self.reader(), self.cutoff)
+        return no_relevant((self.worth(block) * view).sum(axis=1), block.count_relevant(_ANY))
 
-        view = block.view(Cascade(p=self.p, u=self.u), self.cutoff)
-        return no_relevant((view * (block.grade > 0)).sum(axis=1) * self.u, block.count_relevant(_ANY))
+    def reader(self) -> User:
+        return Cascade(p=self.p, u=self.u)
+
+    def worth(self, block: Block) -> Array:
+        return np.asarray(self.u * (block.grade > 0), dtype=np.float64)
 
 
 class Judged(RelevanceMeasure):
