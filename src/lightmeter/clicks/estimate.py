@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.clicks import model, pairs, rates
+from lightmeter.clicks import identify, model, pairs, rates
 from lightmeter.clicks.identify import reasons_of
 from lightmeter.clicks.log import Cells, add_up, depth_of, read_clicks
 from lightmeter.clicks.result import AttentionEstimate
@@ -18,8 +18,11 @@ Array = NDArray[np.float64]
 Method = Literal["rate", "pbm", "pairs"]
 METHODS: tuple[str, ...] = get_args(Method)
 _FEW_QUERIES = 20
-_FEW_SHOWINGS = 10
 _LOST = 0.05
+#: replicates behind the check of random ranks, and standard errors that are far
+_CHECKS, _FAR = 200, 3.5
+#: standard errors between the model and the pairs that are worth a remark
+_APART = 1.0
 
 
 def estimate_attention(
@@ -160,11 +163,8 @@ def _fit(
 ) -> tuple[Array, Array, list[str]]:
     """The weights, those of the replicates, and remarks."""
     if method == "rate":
-        return (
-            rates.rates(cells, reference),
-            rates.rate_replicates(cells, reference, resamples, rng),
-            [_randomised(cells)],
-        )
+        weight, replicates = rates.rates(cells, reference), rates.rate_replicates(cells, reference, resamples, rng)
+        return weight, replicates, [_randomised(cells, weight, replicates, reference, rng)]
     seen = model.informative(cells)
     share = seen.shown.sum() / cells.shown.sum()
     remarks = [f"documents seen at several ranks and clicked have {share:.1%} of the showings; the others tell nothing"]
@@ -177,16 +177,26 @@ def _fit(
     fitted = model.fit(seen)
     if not fitted.converged:
         remarks.append(
-            f"expectation-maximisation had not converged after {fitted.steps} steps: beware of the last digits"
-        )
-    each = seen.shown.sum() / (seen.pair.max() + 1)
-    if each < _FEW_SHOWINGS:
-        remarks.append(
-            f"each document has {each:.1f} showings on average: with fewer than about {_FEW_SHOWINGS} the "
-            "model's curve is biased, which no interval shows; compare method 'pairs'"
+            f"expectation-maximisation had not converged after {fitted.rounds} rounds: beware of the last digits"
         )
     weight = fitted.examination / fitted.examination[reference]
-    return weight, model.model_replicates(seen, fitted, reference, resamples, rng), remarks
+    replicates = model.model_replicates(seen, fitted, reference, resamples, rng)
+    return weight, replicates, [*remarks, *_agreement(seen, weight, reference, rng)]
+
+
+def _agreement(seen: Cells, weight: Array, reference: int, rng: np.random.Generator) -> list[str]:
+    """Whether the model's curve is that of the pairs, which few showings do not bias."""
+    other = pairs.fit(pairs.harvest(seen), reference)
+    error = _spread(pairs.pair_replicates(seen, reference, _CHECKS, rng), 0.5)[0]
+    far = np.abs(other - weight) > _APART * error
+    if seen.queries < 2 or not far.any():
+        return []
+    k = int(np.argmax(np.where(far, np.abs(np.log(other / weight)), 0.0)))
+    each = seen.shown.sum() / (seen.pair.max() + 1)
+    return [
+        f"each document has {each:.3g} showings on average; when they are few the model is biased, which no interval "
+        f"shows: at rank {k + 1} it gives {weight[k]:.3g}, and method 'pairs', which has no such bias, {other[k]:.3g}"
+    ]
 
 
 def _only(cells: Cells, ranks: NDArray[np.int64]) -> Cells:
@@ -213,15 +223,24 @@ def _queries(cells: Cells) -> Array:
     return np.bincount(distinct // cells.queries, minlength=cells.ranks).astype(np.float64)
 
 
-def _randomised(cells: Cells) -> str:
-    """What method 'rate' assumes, and whether the log looks like it."""
+def _randomised(cells: Cells, weight: Array, replicates: Array, reference: int, rng: np.random.Generator) -> str:
+    """What method 'rate' assumes, and whether the log looks like it.
+
+    Documents seen at several ranks say what the curve is whatever the order; where ranks were random both agree.
+    """
     told = "the click rate is attention only where documents were put at ranks at random, which is assumed"
-    often = cells.by_pair(cells.shown) > 1.5
-    moved = (cells.by_pair() > 1)[often].mean() if often.any() else 1.0
-    return told + (
-        f"; it does not look so: {1.0 - moved:.0%} of what was shown repeatedly never changed its rank"
-        if moved < 0.5
-        else ""
+    seen = model.informative(cells)
+    if cells.queries < 2 or not len(seen.pair) or not identify.near(seen, reference).all():
+        return f"{told}: too few documents changed their rank to check it"
+    other = pairs.fit(pairs.harvest(seen), reference)
+    error = np.hypot(_spread(replicates, 0.5)[0], _spread(pairs.pair_replicates(seen, reference, _CHECKS, rng), 0.5)[0])
+    far = np.abs(other - weight) > _FAR * error
+    if not far.any():
+        return told
+    k = int(np.argmax(np.where(far, np.abs(other - weight), 0.0)))
+    return (
+        f"{told}; it does not look so: the same documents at different ranks tell {other[k]:.2g} at rank {k + 1}, "
+        f"where the click rate is {weight[k]:.2g}; use method 'pairs'"
     )
 
 

@@ -45,15 +45,15 @@ def reasons_of(cells: Cells, reference: int, least: float, *, connected: bool) -
     _refuse_reference(reasons, reference, shown, least)
     if connected:
         usable = np.equal(reasons, None)  # type: ignore[call-overload]
-        near = _near(cells.some(usable[cells.rank]), reference)
-        reasons[usable & ~near] = "not_connected"
+        tied = near(cells.some(usable[cells.rank]), reference)
+        reasons[usable & ~tied] = "not_connected"
     lost = np.not_equal(reasons, None)  # type: ignore[call-overload]
     if lost.all() or (~lost).sum() == 1:
         raise _nothing(cells, reasons, reference, least)
     return reasons
 
 
-def _near(cells: Cells, reference: int) -> NDArray[np.bool_]:
+def near(cells: Cells, reference: int) -> NDArray[np.bool_]:
     """The ranks that clicks tie to the reference, in both directions.
 
     A tie from k to l is a click at k on a document also seen at l. With ties in one direction only, the likelihood

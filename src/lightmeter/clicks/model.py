@@ -7,7 +7,9 @@ document (Wang et al. 2018; the model is that of Richardson et al. 2007 and Cras
 
 The log-likelihood ``sum of clicks (log e + log r) + (shown - clicks) log(1 - e r)`` is concave in (log e, log r), as
 ``log(1 - exp(x))`` is concave in x: there is one maximum but for a common factor, and no need for several starts.
-Documents seen at one rank only tell nothing about ranks and are left out, as are those never clicked.
+Documents seen at one rank only tell nothing about ranks and are left out, as are those never clicked. As
+expectation-maximisation slows down near the maximum, each few of its steps are followed by one of Newton's, which is
+taken only if it raises the likelihood.
 
 Intervals: a replicate's weights are one Newton step on the likelihood, with relevance maximised out, away from the
 estimate (a one-step bootstrap; Andrews 2002), because slopes and curvatures of queries add up where fits do not.
@@ -15,17 +17,23 @@ estimate (a one-step bootstrap; Andrews 2002), because slopes and curvatures of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.clicks.log import Cells
+from lightmeter.clicks.log import Cells, Indices
 from lightmeter.clicks.resampling import by_query, resampled
 
 Array = NDArray[np.float64]
-_NEAR = 1e-9
-_STEPS = 5000
+_NEAR = 1e-8
+_ROUNDS = 300
+_STEPS = 4
+_HALVINGS = 6
+_SMALL = 1e-300
+#: relevance stays below 1, where a step of expectation-maximisation would never leave
+_TOP = 1.0 - 1e-7
 _LARGEST = 1.0 - 1e-12
 _LONGEST = 3.0
 
@@ -36,7 +44,7 @@ class Fit:
 
     examination: Array
     relevance: Array
-    steps: int
+    rounds: int
     converged: bool
     log_likelihood: float
 
@@ -48,91 +56,122 @@ def informative(cells: Cells) -> Cells:
     return Cells(kept.query, pair, kept.rank, kept.shown, kept.clicks, kept.queries, kept.ranks)
 
 
-def fit(cells: Cells, *, steps: int = _STEPS, near: float = _NEAR) -> Fit:
-    """Fit examination and relevance to informative cells.
-
-    Plain steps of expectation-maximisation, which never lower the likelihood, with an extrapolation after each two
-    (SQUAREM; Varadhan and Roland 2008) that is kept where it raises the likelihood more.
-    """
-    shown_rank = np.maximum(cells.by_rank(cells.shown), 1e-300)
+def fit(cells: Cells, *, rounds: int = _ROUNDS, near: float = _NEAR) -> Fit:
+    """Fit examination and relevance to informative cells, until log examination changes by less than ``near``."""
     pairs = int(cells.pair.max(initial=-1)) + 1
+    shown_rank = np.maximum(cells.by_rank(cells.shown), _SMALL)
     shown_pair = np.bincount(cells.pair, cells.shown, minlength=pairs)
     missed = cells.shown - cells.clicks
 
-    def step(e: Array, r: Array) -> tuple[Array, Array]:
+    def maximised(e: Array, r: Array) -> tuple[Array, Array]:
         looked, relevant = e[cells.rank], r[cells.pair]
         both = np.minimum(looked * relevant, _LARGEST)
         share = missed / (1.0 - both)
         new_e = np.bincount(cells.rank, cells.clicks + share * (looked - both), minlength=cells.ranks) / shown_rank
         new_r = np.bincount(cells.pair, cells.clicks + share * (relevant - both), minlength=pairs) / shown_pair
-        return np.clip(new_e, 1e-300, 1.0), np.clip(new_r, 1e-300, 1.0)
+        return _scaled(new_e, new_r)
 
-    def height(e: Array, r: Array) -> float:
-        both = np.minimum(e[cells.rank] * r[cells.pair], _LARGEST)
-        return float(cells.clicks @ np.log(both) + missed @ np.log1p(-both))
+    e, r = np.full(cells.ranks, 0.5), np.full(pairs, 0.5)
+    used, change = 0, np.inf
+    while used < rounds and change >= near:
+        start, used = e, used + 1
+        for _ in range(_STEPS):
+            e, r = maximised(e, r)
+        best = likelihood(cells, e, r)
+        step_e, step_r = _newton(cells, e, r)
+        for half in range(_HALVINGS):
+            far = _scaled(e * np.exp(step_e / 2**half), r * np.exp(step_r / 2**half))
+            if likelihood(cells, *far) >= best:
+                e, r = far
+                break
+        change = float(np.abs(np.log(e / start)).max())
+    return Fit(e, r, used, change < near, likelihood(cells, e, r))
 
-    e, r = step(np.full(cells.ranks, 0.5), np.full(pairs, 0.5))
-    best, done, used = height(e, r), False, 1
-    while used < steps and not done:
-        e1, r1 = step(e, r)
-        e2, r2 = step(e1, r1)
-        used += 2
-        done = bool(np.abs(np.log(_to_one(e2) / _to_one(e1))).max() < near and np.abs(np.log(r2 / r1)).max() < near)
-        x = [np.log(np.concatenate(two)) for two in ((e, r), (e1, r1), (e2, r2))]
-        first, turn = x[1] - x[0], x[2] - 2 * x[1] + x[0]
-        length = max(1.0, float(np.sqrt(first @ first / max(float(turn @ turn), 1e-300))))
-        far = np.exp(np.minimum(x[0] + 2 * length * first + length**2 * turn, 0.0))
-        far_e, far_r = step(*np.split(np.maximum(far, 1e-300), [cells.ranks]))
-        used += 1
-        low, high = height(e2, r2), height(far_e, far_r)
-        (e, r), best = ((far_e, far_r), high) if high > low else ((e2, r2), low)
+
+def likelihood(cells: Cells, e: Array, r: Array) -> float:
+    """Log-likelihood of examination and relevance."""
+    both = np.minimum(e[cells.rank] * r[cells.pair], _LARGEST)
+    return float(cells.clicks @ np.log(both) + (cells.shown - cells.clicks) @ np.log1p(-both))
+
+
+def _scaled(e: Array, r: Array) -> tuple[Array, Array]:
+    """The same with the largest examination 1; relevance stays within its bounds."""
     scale = e.max()
-    return Fit(e / scale, np.minimum(r * scale, 1.0), used, done, best)
+    return np.maximum(e / scale, _SMALL), np.clip(r * scale, _SMALL, _TOP)
 
 
-def _to_one(e: Array) -> Array:
-    return e / e.max()
+@dataclass(frozen=True)
+class _Slopes:
+    """First and second derivatives of the likelihood by log examination (or log relevance) of each cell.
+
+    ``inverse``: 1 / curvature by the log relevance of the cell's pair; 0 where that is held at its upper bound.
+    """
+
+    slope: Array
+    bend: Array
+    inverse: Array
+
+    @classmethod
+    def of(cls, cells: Cells, e: Array, r: Array) -> _Slopes:
+        both = np.minimum(e[cells.rank] * r[cells.pair], _LARGEST)
+        odds = both / (1.0 - both)
+        missed = cells.shown - cells.clicks
+        slope, bend = cells.clicks - missed * odds, missed * odds / (1.0 - both)
+        free = (r[cells.pair] < _TOP) | (cells.by_pair(slope) < 0)
+        return cls(slope, bend, np.where(free, 1.0 / np.maximum(cells.by_pair(bend), _SMALL), 0.0))
+
+    def across(self, cells: Cells) -> Iterator[tuple[Indices, Indices, Array]]:
+        """Mixed second derivatives between the ranks of one pair, relevance maximised out."""
+        for upper, lower in cells.partners():
+            one, other = np.concatenate([upper, lower]), np.concatenate([lower, upper])
+            yield one, other, -self.bend[one] * self.bend[other] * self.inverse[one]
+
+
+def _newton(cells: Cells, e: Array, r: Array) -> tuple[Array, Array]:
+    """Newton's step in log examination and log relevance."""
+    d, ranks = _Slopes.of(cells, e, r), cells.ranks
+    matrix = np.diag(cells.by_rank(d.bend - d.bend**2 * d.inverse))
+    for one, other, amount in d.across(cells):
+        at = cells.rank[one] * ranks + cells.rank[other]
+        matrix += np.bincount(at, amount, minlength=ranks * ranks).reshape(ranks, ranks)
+    gradient = cells.by_rank(d.slope - d.bend * d.inverse * cells.by_pair(d.slope))
+    step = _solved(matrix[None], gradient[None], int(np.argmax(e)))[0]
+    moved = np.bincount(cells.pair, d.slope - d.bend * step[cells.rank], minlength=len(r))
+    inverse = np.zeros(len(r))
+    inverse[cells.pair] = d.inverse
+    return step, np.clip(moved * inverse, -_LONGEST, _LONGEST)
+
+
+def _solved(matrix: Array, gradient: Array, pinned: int) -> Array:
+    """Steps of log examination, one rank held where it is; ``[.., ranks, ranks]`` and ``[.., ranks]`` are changed."""
+    at = np.arange(matrix.shape[-1])
+    matrix[:, at, at] += 1e-10 * matrix[:, at, at].sum(-1, keepdims=True) + _SMALL
+    matrix[:, pinned, :] = 0.0
+    matrix[:, :, pinned] = 0.0
+    matrix[:, pinned, pinned] = 1.0
+    gradient[:, pinned] = 0.0
+    return np.clip(np.linalg.solve(matrix, gradient[..., None])[..., 0], -_LONGEST, _LONGEST)
 
 
 def model_replicates(cells: Cells, fitted: Fit, reference: int, resamples: int, rng: np.random.Generator) -> Array:
     """Weights of bootstrap replicates, ``[replicates, ranks]``; NaN for a rank that a replicate did not draw."""
     ranks = cells.ranks
-    both = np.minimum(fitted.examination[cells.rank] * fitted.relevance[cells.pair], _LARGEST)
-    odds = both / (1.0 - both)
-    missed = cells.shown - cells.clicks
-    slope = cells.clicks - missed * odds
-    bend = missed * odds / (1.0 - both)
-    free = fitted.relevance[cells.pair] < _LARGEST
-    inverse = np.where(free, 1.0 / np.maximum(cells.by_pair(bend), 1e-300), 0.0)  # 1 / curvature of log relevance
+    d = _Slopes.of(cells, fitted.examination, fitted.relevance)
     shape = (cells.queries, ranks + ranks * ranks)
     sums = by_query(
         np.tile(cells.query, 2),
         np.concatenate([cells.rank, ranks + cells.rank * (ranks + 1)]),
-        np.concatenate([slope, bend - bend**2 * inverse]),
+        np.concatenate([d.slope - d.bend * d.inverse * cells.by_pair(d.slope), d.bend - d.bend**2 * d.inverse]),
         shape,
     )
-    for upper, lower in cells.partners():
-        one, other = np.concatenate([upper, lower]), np.concatenate([lower, upper])
-        column = ranks + cells.rank[one] * ranks + cells.rank[other]
-        sums = sums + by_query(cells.query[one], column, -bend[one] * bend[other] * inverse[one], shape)
+    for one, other, amount in d.across(cells):
+        sums = sums + by_query(cells.query[one], ranks + cells.rank[one] * ranks + cells.rank[other], amount, shape)
     whole = np.asarray(sums.sum(axis=0)).ravel()[:ranks]
-    pinned = int(np.argmax(fitted.examination))
+    pinned, log, at = int(np.argmax(fitted.examination)), np.log(fitted.examination), np.arange(ranks)
     made = []
     for some in resampled(sums, resamples, rng):
-        gradient, matrix = some[:, :ranks] - whole, some[:, ranks:].reshape(-1, ranks, ranks)
-        made.append(_stepped(np.log(fitted.examination), gradient, matrix, pinned, reference))
+        matrix = some[:, ranks:].reshape(-1, ranks, ranks)
+        met = matrix[:, at, at] > 0
+        new = log + _solved(matrix, some[:, :ranks] - whole, pinned)
+        made.append(np.where(met & met[:, reference, None], np.exp(new - new[:, reference, None]), np.nan))
     return np.concatenate(made)
-
-
-def _stepped(log: Array, gradient: Array, matrix: Array, pinned: int, reference: int) -> Array:
-    at = np.arange(len(log))
-    diagonal = matrix[:, at, at].copy()
-    met = diagonal > 0
-    matrix[:, at, at] += 1e-10 * diagonal.sum(-1, keepdims=True) + 1e-300
-    matrix[:, pinned, :] = 0.0
-    matrix[:, :, pinned] = 0.0
-    matrix[:, pinned, pinned] = 1.0
-    gradient[:, pinned] = 0.0
-    step = np.clip(np.linalg.solve(matrix, gradient[..., None])[..., 0], -_LONGEST, _LONGEST)
-    new = log + step
-    return np.where(met & met[:, reference, None], np.exp(new - new[:, reference, None]), np.nan)
