@@ -174,7 +174,7 @@ def test_what_no_policy_can_give_is_refused() -> None:
         decompose([0.25, 1.25], [1.0, 0.5])
     with pytest.raises(LightmeterError, match=r"all sum to 1\.25, .* 0\.25 apart"):
         decompose([0.75, 0.5], [1.0, 0.5])
-    with pytest.raises(LightmeterError, match="0.5 apart"):
+    with pytest.raises(LightmeterError, match=r"0\.5 apart"):
         decompose([1.0, 1.0], [1.0, 0.5])
     with pytest.raises(LightmeterError, match="2 dimensions"):
         decompose([[1.0, 0.5]], [1.0, 0.5])

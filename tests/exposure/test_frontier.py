@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.exposure.test_expohedron import padded, targets, vertices, views
+from tests.exposure.test_expohedron import mixed, padded, targets, vertices, views
 
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.expohedron import project
+from lightmeter.exposure.expohedron import decompose, project
 from lightmeter.exposure.frontier import Frontier, area, frontier_points, frontiers, mean_frontier
 
 Array = NDArray[np.float64]
-SCALES = np.array([0.0, 1e-3, 0.1, 0.5, 1.0, 2.0, 10.0, 1e4])
+SCALES = np.array([0.0, 1e-3, 0.1, 0.5, 1.0, 2.0, 10.0, 1e4, 1e9])
 
 
 @settings(max_examples=60)
@@ -29,6 +29,15 @@ def test_points_are_those_of_projections(target: Array, view: Array) -> None:
     line = frontiers(target, view)[0]
     np.testing.assert_allclose(line.height(eed[0]), eer[0], atol=1e-6)  # steep at the start: a root of the error
     assert (np.diff(line.scale) >= 0).all()
+
+
+@settings(max_examples=30)
+@given(targets, views(), st.sampled_from([0.0, 0.3, 2.0, 1e3, 1e18]))
+def test_points_are_policies(target: Array, view: Array, scale: float) -> None:
+    exposure = mixed(*decompose(project(scale * target, view), view), view)
+    eed, eer = frontier_points(target, view, [scale])
+    assert exposure @ exposure == pytest.approx(eed[0, 0], abs=1e-9)
+    assert exposure @ target == pytest.approx(eer[0, 0], abs=1e-9)
 
 
 @settings(max_examples=40)

@@ -128,11 +128,20 @@ def project(target: ArrayLike, view: ArrayLike) -> Array:
     there = ~np.isnan(np.take_along_axis(flat, order, axis=1))
     seen = ranked_views(view, there.sum(axis=1), flat.shape[1])[there]
     wanted = np.take_along_axis(flat, order, axis=1)[there]
-    block = pool(wanted - seen, np.ones(len(seen)), np.nonzero(there)[0])
+    row = np.nonzero(there)[0]
+    if not len(row):
+        return np.full(given.shape, np.nan)
+    # equal targets are in one block whatever the view
+    tied = np.append(True, (wanted[1:] != wanted[:-1]) | (row[1:] != row[:-1]))
+    first = np.flatnonzero(tied)
+    many = np.diff(np.append(first, len(row))).astype(np.float64)
+    block = pool(many * wanted[first] - np.add.reduceat(seen, first), many, row[first])[np.cumsum(tied) - 1]
     size = np.bincount(block)
-    mean_target, mean_view = (np.bincount(block, weights=w) / size for w in (wanted, seen))
+    start = np.cumsum(size) - size
+    above = wanted - wanted[start][block]
+    mean_above, mean_view = (np.bincount(block, weights=w) / size for w in (above, seen))
     ranked = np.full(flat.shape, np.nan)
-    ranked[there] = (wanted - mean_target[block]) + mean_view[block]
+    ranked[there] = (above - mean_above[block]) + mean_view[block]
     out = np.empty(flat.shape)
     np.put_along_axis(out, order, ranked, axis=1)
     return out.reshape(given.shape)

@@ -1,5 +1,4 @@
-"""The frontier: the most relevance (EER) that any policy reaches at each disparity (EED), for users who know the rank
-only.
+"""The frontier: the most relevance (EER) at each disparity (EED) of any policy, for users who know the rank only.
 
 A policy is on it when its exposure is the projection of s times the target onto the expohedron, for s from 0 (uniform)
 to infinity (the oracle); from there it goes on flat. With documents by falling target the projection is the mean view
@@ -50,8 +49,6 @@ class Frontier:
     >>> line = frontiers([1.0, 0.0], [1.0, 0.5])[0]
     >>> line.points([0.0, 0.25, np.inf])
     (array([1.125  , 1.15625, 1.25   ]), array([0.75 , 0.875, 1.   ]))
-    >>> float(line.height(1.15625))
-    0.875
     """
 
     x: float
@@ -92,9 +89,7 @@ class Frontier:
         return np.where(at < self.x - 1e-12 * max(1.0, abs(self.x)), np.nan, out)
 
     def area(self) -> float:
-        """Exact area over x in [0, 1], flat after the oracle (and before the uniform policy, which is at 0 where x is
-        a share of the way from uniform to static).
-        """
+        """Exact area over x in [0, 1], flat after the oracle (and before uniform, where that is not at 0)."""
         _, y, rest = self._pieces()
         low, high = np.append(0.0, self.scale[:-1]), self.scale
         y, rest = y[:-1], rest[:-1]
@@ -106,11 +101,8 @@ class Frontier:
 
     def curve(self, points: int = 51) -> tuple[Array, Array]:
         """Points from the uniform policy to the oracle, denser where the frontier is steep."""
-        end_x, end_y = self.end
-        x = self.x + (end_x - self.x) * np.linspace(0.0, 1.0, points) ** 2
-        y = self.height(x)
-        y[-1] = end_y
-        return x, y
+        x = self.x + (self.end[0] - self.x) * np.linspace(0.0, 1.0, points) ** 2
+        return np.append(x[:-1], self.end[0]), np.append(self.height(x[:-1]), self.end[1])
 
     def rescaled(self, x_origin: float, x_scale: float, y_origin: float, y_scale: float) -> Frontier:
         """In other units: ``(x - x_origin)/x_scale``, ``(y - y_origin)/y_scale``, swept by mu = s y_scale/x_scale."""
@@ -150,11 +142,11 @@ def mean_frontier(parts: Sequence[Frontier]) -> Frontier:
     """
     if not parts:
         raise LightmeterError("there is no frontier to average. Accepted: at least one query with a frontier.")
-    order = np.argsort(np.concatenate([p.scale for p in parts]), kind="stable")
-    columns = [np.concatenate([getattr(p, name) for p in parts])[order] for name in ("views", "cross", "targets")]
-    scale = np.concatenate([p.scale for p in parts])[order]
+    scale = np.concatenate([p.scale for p in parts])
+    order = np.argsort(scale, kind="stable")
+    columns = (np.concatenate([getattr(p, name) for p in parts])[order] for name in ("views", "cross", "targets"))
     x, y = (float(np.mean([getattr(p, name) for p in parts])) for name in ("x", "y"))
-    return Frontier(x, y, scale, *(c / len(parts) for c in columns))
+    return Frontier(x, y, scale[order], *(c / len(parts) for c in columns))
 
 
 def frontiers(target: ArrayLike, view: ArrayLike) -> list[Frontier]:
@@ -211,10 +203,10 @@ def frontier_points(target: ArrayLike, view: ArrayLike, scale: ArrayLike) -> tup
     parts = frontiers(target, view)
     given = np.asarray(scale, dtype=np.float64)
     scales = np.broadcast_to(given, (len(parts), given.shape[-1]))
-    eed, eer = np.empty(scales.shape), np.empty(scales.shape)
+    out = np.empty((2, *scales.shape))
     for q, part in enumerate(parts):
-        eed[q], eer[q] = part.points(scales[q])
-    return eed, eer
+        out[:, q] = part.points(scales[q])
+    return out[0], out[1]
 
 
 def area(x: ArrayLike, y: ArrayLike, envelope: bool = False) -> float:
@@ -225,8 +217,7 @@ def area(x: ArrayLike, y: ArrayLike, envelope: bool = False) -> float:
     x, y
         ``[points]``, in the order of the parameter.
     envelope
-        False: sort by x. True: where the curve turns back, the largest y on it at each x, for curves whose disparity
-        need not rise with the parameter.
+        Where the curve turns back, take the largest y on it at each x; otherwise, sort by x.
 
     Returns
     -------
