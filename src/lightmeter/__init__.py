@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from lightmeter.loading import load
     from lightmeter.measures.attention import ABR, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
+    from lightmeter.measures.cascade import ERR, gERR, iRBU
     from lightmeter.measures.exposure import EED, EEL, EER, EESpread
+    from lightmeter.measures.gains import DCG, RBP, nDCG
     from lightmeter.measures.gfr import GFR
     from lightmeter.measures.groups import AWRF, GF, DeltaGF, DistrSim, MaxDeviation
-    from lightmeter.measures.relevance import AP, DCG, ERR, RBP, RR, Judged, P, R, gERR, iRBU, nDCG
+    from lightmeter.measures.relevance import AP, RR, Judged, P, R
     from lightmeter.notation import parse
     from lightmeter.params import param
     from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
@@ -43,7 +45,9 @@ _HOME = {
     "lightmeter.measures.exposure": "EED EEL EER EESpread",
     "lightmeter.measures.gfr": "GFR",
     "lightmeter.measures.groups": "AWRF GF DeltaGF DistrSim MaxDeviation",
-    "lightmeter.measures.relevance": "AP DCG ERR RBP RR Judged P R gERR iRBU nDCG",
+    "lightmeter.measures.cascade": "ERR gERR iRBU",
+    "lightmeter.measures.gains": "DCG RBP nDCG",
+    "lightmeter.measures.relevance": "AP RR Judged P R",
     "lightmeter.notation": "parse",
     "lightmeter.params": "param",
     "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
 from lightmeter.collection import Collection
+from lightmeter.computing import Counter, Progress, cells_of, how_computed, values_of_run, work
 from lightmeter.context import MISSING, UNKNOWN, Context, Missing, Unknown
 from lightmeter.conventions import conventions, manifest
 from lightmeter.errors import LightmeterError, TermError, suggest
-from lightmeter.exposure.estimates import mixture
-from lightmeter.measures.attention import ByGroup
-from lightmeter.measures.base import Measure, value_of
-from lightmeter.measures.exposure import ExposureMeasure
+from lightmeter.measures.base import Measure
 from lightmeter.measures.gfr import GFR
-from lightmeter.measures.relevance import LinearMeasure
 from lightmeter.notation import parse
 from lightmeter.policies import Policy, Samples, Static, Ties
-from lightmeter.rankings import CELLS, Ranked, TieCount, chunks_of_like_length
+from lightmeter.rankings import Ranked, TieCount
 from lightmeter.result import Cell, Result
 from lightmeter.run import Run
-from lightmeter.threads import in_threads
 from lightmeter.users import User
-from lightmeter.values import Values, as_values
 
 Array = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 
 def evaluate(
@@ -112,7 +104,7 @@ def evaluate(
     parts = _parts(asked)
     _check_needs(collection, parts)
     plan = {m: m.resolve(context) for m in leaves}
-    counter = _Counter(progress, sum(_work(plan.values(), r) for r in ranked.values()))
+    counter = Counter(progress, sum(work(plan.values(), r) for r in ranked.values()))
     cells: list[Cell] = []
     answered: dict[str, NDArray[np.bool_]] = {}
     for name, one in ranked.items():
@@ -124,12 +116,12 @@ def evaluate(
                 f"run {name} does not answer query {gone!r}. Accepted with missing='error': a ranking of every query "
                 "evaluated."
             )
-        values = _values(context, one, plan, counter, samples, rng)
+        values = values_of_run(context, one, plan, counter, samples, rng)
         for measure in asked:
-            cells += _cells(context, name, measure, values, here, missing)
+            cells += cells_of(context, name, measure, values, here, missing)
     segments = None if collection.segments is None else [collection.segments[q] for q in collection.evaluated]
     weight = None if collection.query_weight is None else collection.query_weight[collection.evaluated]
-    how = _how(chosen, plan, samples, rng)
+    how = how_computed(chosen, plan, samples, rng)
     rules = how | conventions(
         context, {m: m.resolve(context) for m in parts}, chosen, unknown, missing, depth, tied, answered
     )
@@ -227,186 +219,6 @@ def _check_needs(collection: Collection, measures: Iterable[Measure]) -> None:
             raise LightmeterError(
                 f"{measure} needs scores, and run {ranks_only[0]} gives ranks only. Accepted: runs with scores."
             )
-
-
-@dataclass
-class _Counter:
-    progress: Progress | None
-    total: int
-    done: int = 0
-
-    def step(self, amount: int) -> None:
-        self.done += amount
-        if self.progress is not None:
-            self.progress(self.done, self.total)
-
-
-Key = tuple[Measure, str | None]
-
-
-def _work(measures: Iterable[Measure], ranked: Ranked) -> int:
-    return len(ranked.offsets) - 1 + sum(len(ranked.offsets) - 1 for m in measures if isinstance(m, ExposureMeasure))
-
-
-def _values(
-    context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: _Counter, samples: int, seed: int
-) -> dict[Key, Values]:
-    """Values by query code for every measure (and group)."""
-    if not context.policy.stochastic:
-        return _of_rankings(context, ranked, plan, counter)
-    exact = {m: r for m, r in plan.items() if _exactly(context.policy, r)}
-    out: dict[Key, Values] = {}
-    for measure, ready in exact.items():
-        if isinstance(ready, ExposureMeasure):
-            out[measure, None] = _plain(context, ready, ranked, counter)
-    linear: dict[Measure, Measure] = {m: r for m, r in exact.items() if isinstance(r, LinearMeasure)}
-    if linear:
-        out |= _by_blocks(context, ranked, linear, counter)
-    rest = {m: r for m, r in plan.items() if m not in exact}
-    if rest:
-        from lightmeter.exposure.sampling import sample_rankings
-
-        out |= _of_rankings(context, sample_rankings(context.policy, ranked, samples, seed), rest, counter)
-    return out
-
-
-def _how(policy: Policy, plan: dict[Measure, Measure], samples: int, seed: int) -> dict[str, str]:
-    """What was computed exactly under a policy, and what from drawn rankings."""
-    if not policy.stochastic:
-        return {}
-    exact = [str(m) for m, r in plan.items() if _exactly(policy, r)]
-    drawn = [str(m) for m, r in plan.items() if not _exactly(policy, r)]
-    out = {"exact": ", ".join(exact)} if exact else {}
-    if drawn:
-        out["drawn"] = f"{', '.join(drawn)}: means over {samples} rankings a query, seed {seed}"
-    return out
-
-
-def _exactly(policy: Policy, measure: Measure) -> bool:
-    """Whether the expected value of a measure is computed without sampling."""
-    from lightmeter.exposure.policy import is_exact
-
-    if isinstance(measure, ExposureMeasure):
-        return is_exact(policy, measure.user)  # type: ignore[attr-defined]
-    if isinstance(measure, LinearMeasure):
-        return is_exact(policy, measure.reader()) and not getattr(measure, "judged_only", False)
-    return False
-
-
-def _plain(context: Context, measure: ExposureMeasure, ranked: Ranked, counter: _Counter) -> Values:
-    """An exposure measure of a run's rankings; without an error where nothing is estimated."""
-    with np.errstate(all="ignore"):
-        values = measure.of_run(context, ranked)
-    if not ranked.sampled or mixture(context, ranked).exact.all():
-        values = Values(values.value, values.reason)
-    counter.step(len(ranked.offsets) - 1)
-    return as_values(values)
-
-
-def _of_rankings(
-    context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: _Counter
-) -> dict[Key, Values]:
-    out: dict[Key, Values] = {}
-    for measure, ready in plan.items():
-        if isinstance(ready, ExposureMeasure):
-            out[measure, None] = _plain(context, ready, ranked, counter)
-    plain = {m: r for m, r in plan.items() if not isinstance(r, ExposureMeasure)}
-    for judged_only in (False, True):
-        some = {m: r for m, r in plain.items() if getattr(r, "judged_only", False) == judged_only}
-        if some:
-            out |= _by_blocks(context, ranked.judged_only() if judged_only else ranked, some, counter)
-    return out
-
-
-def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: _Counter) -> dict[Key, Values]:
-    rankings = len(ranked.offsets) - 1
-    depth = None if context.policy.stochastic and not ranked.sampled else _depth(plan.values())
-    gathered: dict[Key, Values] = {}
-    lengths = ranked.lengths if depth is None else np.minimum(ranked.lengths, depth)
-
-    def compute(part: NDArray[np.int64]) -> list[tuple[Key, Values]]:
-        block = Block(context, ranked, part, depth)
-        with np.errstate(all="ignore"):  # what overflows or is no number is undefined, with a reason
-            return [((m, group), values) for m, ready in plan.items() for group, values in _of_block(ready, block)]
-
-    for part, computed in in_threads(compute, chunks_of_like_length(lengths, CELLS)):
-        for key, values in computed:
-            into = gathered.setdefault(key, Values(np.full(rankings, np.nan)))
-            into.value[part] = values.value
-            if values.reason is not None:
-                if into.reason is None:
-                    into.reason = np.full(rankings, None, dtype=object)
-                into.reason[part] = values.reason
-        counter.step(len(part))
-    return {key: _by_query(context, ranked, values) for key, values in gathered.items()}
-
-
-def _depth(measures: Iterable[Measure]) -> int | None:
-    cutoffs = [m.cutoff if "below_cutoff" in m.invariant_to else None for m in measures]
-    return None if None in cutoffs else max(c for c in cutoffs if c is not None)
-
-
-def _of_block(measure: Measure, block: Block) -> Iterator[tuple[str | None, Values]]:
-    if isinstance(measure, ByGroup):
-        names, values = measure.groups(block)
-        reasons = values.reasons()
-        for i, name in enumerate(names):
-            yield name, as_values(Values(values.value[:, i], reasons[:, i]))
-    elif isinstance(measure, LinearMeasure) and block.context.policy.stochastic and not block.ranked.sampled:
-        yield None, as_values(measure.expected(block))
-    else:
-        yield None, value_of(measure, block)
-
-
-def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
-    queries = len(context.collection.queries)
-    query = ranked.query
-    if not ranked.sampled:
-        value = np.full(queries, np.nan)
-        value[query] = values.value
-        out = Values(value)
-        if values.reason is not None:
-            out.reason = np.full(queries, None, dtype=object)
-            out.reason[query] = values.reason
-        return out
-    mix = mixture(context, ranked)
-    mean, se = mix.mean(values.value, queries)
-    out = Values(mean, se=None if mix.exact.all() else se)
-    reasons = values.reasons()
-    for reason in sorted({r for r in reasons if r is not None}):
-        mine = np.equal(reasons, reason)
-        # a sample without a value leaves its query without one; a remark beside a value stays a remark
-        out.because(np.bincount(query[mine & np.isnan(values.value)], minlength=queries) > 0, reason)
-        out.because(np.bincount(query[mine], minlength=queries) > 0, reason, None)
-    return out
-
-
-def _cells(
-    context: Context, run: str, measure: Measure, values: dict[Key, Values], here: NDArray[np.bool_], missing: Missing
-) -> list[Cell]:
-    if isinstance(measure, GFR) and not measure.whole:
-        parts = [_cells(context, run, m, values, here, missing)[0].values for m in measure.components()]
-        return [Cell(run, measure, None, measure.combine(parts))]
-    evaluated = context.collection.evaluated
-    out = []
-    for (m, group), by_query in values.items():
-        if m != measure:
-            continue
-        reason = None if by_query.reason is None else by_query.reason[evaluated]
-        mine = Values(by_query.value[evaluated], reason, None if by_query.se is None else by_query.se[evaluated])
-        if not here.all():
-            gone = np.flatnonzero(~here)
-            mine.value, mine.reason = mine.value.copy(), mine.reasons().copy()
-            if missing == "skip":
-                mine.value[gone], mine.reason[gone] = np.nan, "not_in_run"
-            else:
-                worst = measure.resolve(context).unanswered(context, evaluated[gone])
-                mine.value[gone], mine.reason[gone] = worst.value, worst.reasons()
-            if mine.se is not None:
-                mine.se = mine.se.copy()
-                mine.se[gone] = np.nan
-        out.append(Cell(run, measure, group, mine))
-    return out
 
 
 def run_of(collection: Collection, name: str) -> Run:

@@ -23,6 +23,8 @@ OURS = (
     "targets",
     "divergences",
     "measures.relevance",
+    "measures.gains",
+    "measures.cascade",
     "measures.exposure",
     "measures.groups",
     "measures.attention",

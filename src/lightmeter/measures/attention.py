@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.block import Block
+from lightmeter.measures.gains import RBP
 from lightmeter.measures.groups import NOTHING_KNOWN, GroupMeasure, anything_known
-from lightmeter.measures.relevance import RBP
 from lightmeter.params import TermOf, Text, param
 from lightmeter.sums import sum_by
 from lightmeter.users import User

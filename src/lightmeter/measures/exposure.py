@@ -22,7 +22,7 @@ from lightmeter.exposure.estimates import Mixture, mixture
 from lightmeter.exposure.flat import Flat, flat_exposure
 from lightmeter.exposure.targets import TargetExposure, group_square, group_targets, spread_unknown, target_exposure
 from lightmeter.measures.base import Measure
-from lightmeter.measures.relevance import RBP
+from lightmeter.measures.gains import RBP
 from lightmeter.params import Choice, Maybe, TermOf, Text, param
 from lightmeter.rankings import Ranked
 from lightmeter.sums import sum_by

@@ -16,7 +16,8 @@ from lightmeter.distributions import Distribution, distribution
 from lightmeter.divergences import JSD, Divergence
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.base import Measure
-from lightmeter.measures.relevance import DCG, ERR
+from lightmeter.measures.cascade import ERR
+from lightmeter.measures.gains import DCG
 from lightmeter.params import Choice, Either, Maybe, TermOf, Text, param
 from lightmeter.targets import SHORTHANDS, Target
 from lightmeter.users import User
