@@ -1,4 +1,4 @@
-"""Put today's output into README.md and docs: ``python docs/refresh.py``; with ``--check`` only say whether it is there."""
+"""Put today's output into README.md and docs: ``python docs/refresh.py``; ``--check`` only says whether it is there."""
 
 from __future__ import annotations
 

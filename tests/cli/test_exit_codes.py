@@ -54,8 +54,8 @@ WRONG = [
     ((*OK, "-m", "AP", "--depth", "0"), "--depth"),
     ((*OK, "-m", "AP", "--depth", "many"), "--depth"),
     ((*OK, "-m", "AP", "--ties", "fiel"), "Did you mean 'file'"),
-    ((*OK, "-m", "AP", "--ties", "expected"), "not yet available"),
-    ((*OK, "-m", "AP", "--ties", "order"), "--ties is 'order'. Accepted: docno, file, error."),
+    ((*OK, "-m", "AP", "--ties", "expcted"), "docno, file, error, expected"),
+    ((*OK, "-m", "AP", "--ties", "order"), "--ties is 'order'. Accepted: docno, file, error, expected."),
     ((*OK, "-m", "AP", "--ties", "doc"), "Did you mean 'docno'"),
     ((*OK, "-m", "AP", "--ties", "docno", "--policy", "Static(ties='file')"), "disagree"),
     ((*OK, "-m", "nDCG,AP"), "Repeat -m for each: -m nDCG -m AP."),
@@ -78,7 +78,8 @@ WRONG = [
     ((*OK, "-m", "AP", "--missing", "drop"), "zero, skip, error"),
     ((*OK, "-m", "AP", "--engine", "spark"), "not yet available"),
     ((*OK, "-m", "AP", "--report", "r.html"), "not yet available"),
-    ((*OK, "-m", "AP", "--rng", "1"), "not yet available"),
+    ((*OK, "-m", "AP", "--rng", "-1"), "--rng"),
+    ((*OK, "-m", "AP", "--samples", "0"), "--samples is '0'"),
     ((*OK, "-m", "AP", "--policy", "PlackettLuce(alhpa=1)"), "PlackettLuce"),
     ((*OK, "-m", "AP", "--policy", "Statik()"), "Did you mean 'Static'"),
     (("sweep", "a.run"), "not yet available"),
@@ -360,7 +361,8 @@ def test_interrupted_quietly(folder):
         "def wait(request):\n    print('ready', flush=True)\n    time.sleep(60)\n"
         "e.perform = wait\n"
         "from lightmeter.cli import main\n"
-        "sys.exit(main(['evaluate', 'a.run', '-m', 'AP']))\n"
+        "sys.argv = ['lightmeter', 'evaluate', 'a.run', '-m', 'AP']\n"
+        "main()\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout.readline() == b"ready\n"

@@ -37,6 +37,16 @@ def test_intervals_cover_the_truth(method: str, order: str, curve: np.ndarray) -
     assert np.abs(np.mean(weights, axis=0) / truth - 1.0).max() < 0.03
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_intervals_are_quantiles_of_the_replicates(level: float) -> None:
+    cells = simulated(np.random.default_rng(1), INVERSE)
+    replicates = rates.rate_replicates(cells, 0, 200, np.random.default_rng(0))
+    r = estimated(cells, "rate", level=level)
+    half = (1.0 - level) / 2.0
+    np.testing.assert_allclose([r.low, r.high], np.quantile(replicates, [half, 1.0 - half], axis=0))
+    np.testing.assert_allclose(r.se, replicates.std(axis=0, ddof=1))
+
+
 def test_click_rates_are_biased_where_better_documents_stand_higher() -> None:
     """The others recover the truth there."""
     cells = simulated(np.random.default_rng(5), INVERSE, queries=200, sessions=40)
@@ -111,6 +121,23 @@ def test_the_model_is_at_its_maximum() -> None:
             assert height(e, r) <= best + 1e-6
     with_more = model.fit(cells, near=1e-12)
     np.testing.assert_allclose(with_more.examination, fitted.examination, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["pbm", "pairs"])
+def test_documents_seen_at_one_rank_do_not_matter(method: str) -> None:
+    """Not even where they were clicked each time, which relevance alone could not explain."""
+    cells = simulated(np.random.default_rng(8), INVERSE, sessions=30)
+    new = np.arange(60)
+    more = Cells(
+        np.concatenate([cells.query, new]),
+        np.concatenate([cells.pair, cells.pair.max() + 1 + new]),
+        np.concatenate([cells.rank, np.full(60, 4)]),
+        np.concatenate([cells.shown, np.full(60, 9.0)]),
+        np.concatenate([cells.clicks, np.full(60, 9.0)]),
+        60,
+        5,
+    )
+    np.testing.assert_allclose(estimated(more, method).weight, estimated(cells, method).weight, rtol=1e-9)
 
 
 def test_one_step_replicates_are_near_full_fits() -> None:

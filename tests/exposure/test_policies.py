@@ -16,7 +16,8 @@ QRELS = {"q": {"a": 0, "b": 2, "c": 1, "e": 1, "f": 2}}
 GROUPS = {"g": {"a": "x", "b": "y", "c": "x", "d": "y"}}
 EXACT: list[Any] = [
     "EED", "EER", "EEL", "EED(user=Cascade(p=0.7, u=0.6))", "EEL(user=ERR)@2", "EEL(user=DCG)@3", "EEL(by='g')",
-    "EED(by='g', docs='all')", "nDCG@2", "nDCG", "nDCG(dcg='exp-log2')@4", "DCG", "RBP(p=0.6)", "RBP(p=0.6, rel=2)@2", "gERR(p=0.9, u=0.4)@3",
+    "EED(by='g', docs='all')", "nDCG@2", "nDCG", "nDCG(dcg='exp-log2')@4", "DCG",
+    "RBP(p=0.6)", "RBP(p=0.6, rel=2)@2", "gERR(p=0.9, u=0.4)@3",
     "gERR(p=1, u=0.4)", "EESpread",
 ]  # fmt: skip
 DRAWN: list[Any] = ["ERR", "AP", "RR", "GF(by='g')", "AWRF(by='g')", "nDCG(judged_only=True)"]

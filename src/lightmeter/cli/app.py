@@ -99,16 +99,21 @@ Policy = Annotated[
     _option(
         "--policy",
         takes="POLICY",
-        text="How rankings are taken: Static() or Samples(weight='sampling'); by default as the runs call for.",
+        text="How rankings are taken, Static() or Samples(weight='sampling'), or made: PlackettLuce(alpha=1), "
+        "RankTransposition(theta=0.5), Uniform, Oracle. By default as the runs call for.",
     ),
+]
+Samples = Annotated[
+    str | None,
+    _option("--samples", takes="N", text="Rankings drawn where a policy is not computed exactly; by default 100."),
 ]
 Depth = Annotated[str | None, _option("--depth", takes="N", text="Look at the first N ranks only.")]
 Ties = Annotated[
     str | None,
     _option(
         "--ties",
-        takes="docno|file|error",
-        text="Order of equal scores: document id descending (default), as in the file, or refused.",
+        takes="docno|file|error|expected",
+        text="Order of equal scores: document id descending (default), as in the file, refused, or random.",
     ),
 ]
 Unknown = Annotated[
@@ -253,6 +258,8 @@ def evaluate(
     bins: Bins = None,
     bias: Bias = None,
     policy: Policy = None,
+    samples: Samples = None,
+    rng: Seed = None,
     depth: Depth = None,
     ties: Ties = None,
     unknown: Unknown = "uniform",

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from lightmeter.cli.messages import choose, say
-from lightmeter.cli.options import pairs, whole_number
+from lightmeter.cli.options import pairs, seed, whole_number
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import FORMATS
 from lightmeter.clicks.estimate import METHODS, estimate_attention
@@ -63,7 +63,7 @@ class Request:
             "reference": self.reference and whole_number("--reference", self.reference),
             "resamples": self.resamples and whole_number("--resamples", self.resamples),
             "level": self.level and _level(self.level),
-            "rng": self.rng and _seed(self.rng),
+            "rng": self.rng and seed(self.rng),
         }
         estimate = estimate_attention(
             log,
@@ -106,12 +106,6 @@ def _level(text: str) -> float:
     if not 0.0 < level < 1.0:
         raise LightmeterError(f"--level is {text!r}. Accepted: a number between 0 and 1, such as 0.95.")
     return level
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise LightmeterError(f"--rng is {text!r}. Accepted: a whole number from 0 up.")
-    return int(text)
 
 
 def _render(estimate: AttentionEstimate, form: str) -> bytes:

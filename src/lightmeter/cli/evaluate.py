@@ -16,7 +16,7 @@ from lightmeter.cli.gates import read_gates
 from lightmeter.cli.measured import attributes_of, files_of, with_components
 from lightmeter.cli.messages import choose, later_policy, not_yet, say
 from lightmeter.cli.notes import told
-from lightmeter.cli.options import numbers_by_name, pairs, texts_by_name, whole_number
+from lightmeter.cli.options import numbers_by_name, pairs, seed, texts_by_name, whole_number
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
 from lightmeter.cli.writing import FORMATS, render, terminal_width
@@ -42,7 +42,7 @@ _ENDINGS = {
     ".md": "markdown",
 }
 _WRITTEN = {"runs": "a run", "measures": "--measure", "plugins": "--plugin", "form": "--format"}
-_TIES = ("docno", "file", "error")
+_TIES = ("docno", "file", "error", "expected")
 _UNKNOWN = ("uniform", "drop", "distinct", "error")
 _MISSING = ("zero", "skip", "error")
 
@@ -63,6 +63,8 @@ class Request:
     segment: str | None = None
     policy: str | None = None
     depth: str | None = None
+    samples: str | None = None
+    rng: str | None = None
     ties: str | None = None
     unknown: str = "uniform"
     missing: str = "zero"
@@ -125,6 +127,8 @@ def perform(request: Request) -> Outcome:
             unknown=request.unknown,  # type: ignore[arg-type]
             missing=request.missing,  # type: ignore[arg-type]
             depth=None if request.depth is None else whole_number("--depth", request.depth),
+            samples=100 if request.samples is None else whole_number("--samples", request.samples),
+            rng=0 if request.rng is None else seed(request.rng),
             progress=progress.step,
         )
     result = dataclasses.replace(whole, cells=[c for c in whole.cells if c.measure in measures]) if gates else whole
@@ -154,8 +158,6 @@ def _check(request: Request) -> str:
             raise LightmeterError(f"{option} is an empty text. Give it a value, or leave it out.")
     if request.engine != "local":
         raise not_yet(f"--engine {request.engine}", "Accepted: local.")
-    if request.ties == "expected":
-        raise not_yet("--ties expected", f"Accepted: {', '.join(_TIES)}.")
     if request.ties is not None:
         choose("--ties", request.ties, _TIES)
     choose("--unknown", request.unknown, _UNKNOWN)
@@ -164,8 +166,11 @@ def _check(request: Request) -> str:
         raise LightmeterError(
             "no measure is asked for. Name at least one, such as -m nDCG@10; 'lightmeter measures' lists them."
         )
-    if request.depth is not None:
-        whole_number("--depth", request.depth)
+    for option, number in (("--depth", request.depth), ("--samples", request.samples)):
+        if number is not None:
+            whole_number(option, number)
+    if request.rng is not None:
+        seed(request.rng)
     if request.output == "-":
         request.output = None
     form = _form(request)

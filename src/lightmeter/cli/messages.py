@@ -14,7 +14,7 @@ from lightmeter.output.plain import printable
 
 #: Commands and options that belong to the contract and come with later versions.
 _COMMANDS = ("audit", "sweep", "compare", "rerank", "train")
-_OPTIONS = ("--report", "--rng", "--samples")
+_OPTIONS = ("--report",)
 _SLIP = 0.75
 _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
 
@@ -40,7 +40,7 @@ def later(arguments: list[str]) -> str | None:
         return str(not_yet(f"the command '{arguments[0]}'", "There are: evaluate, attention, measures, demo."))
     for text in arguments:
         option = text.partition("=")[0]
-        if option in _OPTIONS and (arguments[0], option) != ("attention", "--rng"):
+        if option in _OPTIONS:
             return str(not_yet(f"the option {option}", "Leave it out."))
     return None
 

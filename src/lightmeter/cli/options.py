@@ -73,6 +73,13 @@ def whole_number(option: str, text: str) -> int:
     return int(text)
 
 
+def seed(text: str) -> int:
+    """The seed of what is drawn at random."""
+    if not (text.isascii() and text.isdigit()):
+        raise LightmeterError(f"--rng is {text!r}. Accepted: a whole number from 0 up.")
+    return int(text)
+
+
 def _split(text: str) -> list[str]:
     """Parts between commas; a part with a comma of its own stands in double quotes."""
     return next(csv.reader([text], skipinitialspace=True), [])
