@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from lightmeter.clicks import identify, model, pairs, rates
 from lightmeter.clicks.identify import reasons_of
-from lightmeter.clicks.log import Cells, add_up, depth_of, read_clicks
+from lightmeter.clicks.log import Cells, add_up, checked, depth_of, read_clicks
 from lightmeter.clicks.result import AttentionEstimate
 from lightmeter.errors import LightmeterError, suggest
+from lightmeter.params import Number
 
 Array = NDArray[np.float64]
 Method = Literal["rate", "pbm", "pairs"]
@@ -100,14 +101,23 @@ def estimate_attention(
     >>> estimate_attention(log, method="pairs").term
     'Attention(weights=[1, 0.5])'
     """
-    _check(method, reference, resamples, level, min_shown)
+    if method not in METHODS:
+        raise LightmeterError(f"method is {method!r}.{suggest(str(method), METHODS)} Accepted: {', '.join(METHODS)}.")
+    reference = checked("reference", reference, Number(low=1, integer=True))
+    resamples = checked("resamples", resamples, Number(low=2, integer=True))
+    level = checked("level", level, Number(above=0, below=1))
+    min_shown = checked("min_shown", min_shown, Number(low=1))
+    try:
+        generator = np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise LightmeterError(f"rng is {rng!r}. Accepted: a whole number from 0 up, or a numpy Generator.") from None
     log = read_clicks(clicks, columns=columns)
     limit, notes = depth_of(log, depth)
     notes += [f"ignored: {what}: {count}" for what, count in log.ignored.items()]
     if reference > limit:
         raise LightmeterError(f"reference is {reference}, below the depth {limit}. Accepted: a rank within the depth.")
     cells = add_up(log.frame, limit)
-    return estimate(cells, method, reference, np.random.default_rng(rng), resamples, level, min_shown, notes)
+    return estimate(cells, method, reference, generator, resamples, level, min_shown, notes)
 
 
 def estimate(
@@ -253,15 +263,3 @@ def _growth(weight: Array) -> list[str]:
     return [
         f"the curve grows from rank {up[0] + 1} to {up[0] + 2}: measures that need a stopping probability refuse it"
     ]
-
-
-def _check(method: str, reference: int, resamples: int, level: float, min_shown: float) -> None:
-    if method not in METHODS:
-        raise LightmeterError(f"method is {method!r}.{suggest(str(method), METHODS)} Accepted: {', '.join(METHODS)}.")
-    for name, value, least in (("reference", reference, 1), ("resamples", resamples, 2)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise LightmeterError(f"{name} is {value!r}. Accepted: a whole number of at least {least}.")
-    if not 0.0 < level < 1.0:
-        raise LightmeterError(f"level is {level!r}. Accepted: a number between 0 and 1, such as 0.95.")
-    if not min_shown >= 1:
-        raise LightmeterError(f"min_shown is {min_shown!r}. Accepted: a number of at least 1.")

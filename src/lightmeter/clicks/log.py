@@ -14,13 +14,14 @@ from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.checks import fault, first, identifiers, numbers
 from lightmeter.io.tables import Source
 from lightmeter.io.tabular import Columns, find, need, read_table, table_shape
+from lightmeter.params import Number
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 LOG = "a table with the columns query, doc, rank, clicked and perhaps weight"
 _NAMES = ("query", "doc", "rank", "clicked", "weight")
 #: how deep the curve goes at most where no depth is asked for, and at all
-USUAL_DEPTH, GREATEST_DEPTH = 100, 1000
+USUAL_DEPTH, GREATEST_DEPTH = 100, 200
 
 
 @dataclass(frozen=True)
@@ -186,11 +187,19 @@ def add_up(frame: pl.DataFrame, depth: int) -> Cells:
 
 def depth_of(log: ClickLog, depth: int | None) -> tuple[int, list[str]]:
     """How deep to look, and what to say about it."""
-    if depth is not None and (isinstance(depth, bool) or depth != int(depth) or not 1 <= depth <= GREATEST_DEPTH):
-        raise LightmeterError(f"depth is {depth!r}. Accepted: a whole number from 1 to {GREATEST_DEPTH}.")
-    limit = USUAL_DEPTH if depth is None else int(depth)
+    limit = USUAL_DEPTH
+    if depth is not None:
+        limit = checked("depth", depth, Number(low=1, high=GREATEST_DEPTH, integer=True))
     below = int((log.frame["rank"] > limit).sum())
     if not below:
         return limit, []
     why = "" if depth is not None else " (no depth was asked for)"
     return limit, [f"rows below rank {limit} are left out{why}: {below} of {len(log.frame)}"]
+
+
+def checked(name: str, value: Any, accepts: Number) -> Any:
+    """An option's value in its canonical form, or an error that says what is accepted."""
+    try:
+        return accepts.check(value)
+    except (ValueError, TypeError):
+        raise LightmeterError(f"{name} is {value!r}. Accepted: {accepts.describe()}.") from None

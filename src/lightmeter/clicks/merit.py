@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lightmeter.clicks.log import read_clicks
+from lightmeter.clicks.log import checked, read_clicks
 from lightmeter.clicks.result import AttentionEstimate
 from lightmeter.errors import LightmeterError
+from lightmeter.params import Number
 from lightmeter.users import user_of
 
 
@@ -59,8 +60,8 @@ def click_merit(
         raise LightmeterError(
             f"{user} looks at documents. Accepted: a user model that knows the rank only, or an estimate."
         )
-    if clip is not None and not clip > 0:
-        raise LightmeterError(f"clip is {clip!r}. Accepted: a number above 0, or None.")
+    if clip is not None:
+        clip = checked("clip", clip, Number(above=0))
     log = read_clicks(clicks, columns=columns)
     view = user.view_at(log.frame["rank"].to_numpy())
     if clip is not None:

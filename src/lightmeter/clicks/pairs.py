@@ -40,11 +40,14 @@ def harvest(cells: Cells) -> Array:
     return out
 
 
-def fit(ratios: Array, reference: int) -> Array:
-    """Weights relative to the reference from A_kl, ``[.., ranks, ranks]``, by Newton's method on log w."""
+def fit(ratios: Array, reference: int, start: Array | None = None) -> Array:
+    """Weights relative to the reference from A_kl, ``[.., ranks, ranks]``, by Newton's method on log w.
+
+    ``start``: weights near the solution, where some are known.
+    """
     both = ratios + np.swapaxes(ratios, -1, -2)
     won = ratios.sum(-1)
-    log = np.zeros(won.shape)
+    log = np.zeros(won.shape) if start is None else np.broadcast_to(np.log(start), won.shape)
     ranks = np.arange(won.shape[-1])
     ridge = 1e-12 * np.maximum(both.sum((-1, -2)), 1e-300)[..., None]
     for _ in range(_STEPS):
@@ -74,11 +77,12 @@ def pair_replicates(cells: Cells, reference: int, resamples: int, rng: np.random
         one, other = np.concatenate([upper, lower]), np.concatenate([lower, upper])
         column = cells.rank[one] * ranks + cells.rank[other]
         sums = sums + by_query(cells.query[one], column, _counted(cells, one, other), shape)
+    start = fit(np.asarray(sums.sum(axis=0)).reshape(ranks, ranks), reference)
     made = []
     for some in resampled(sums, resamples, rng):
         ratios = some.reshape(-1, ranks, ranks)
         met = (ratios + np.swapaxes(ratios, -1, -2)).sum(-1) > 0
-        made.append(np.where(met & met[:, reference, None], fit(ratios, reference), np.nan))
+        made.append(np.where(met & met[:, reference, None], fit(ratios, reference, start), np.nan))
     return np.concatenate(made)
 
 

@@ -16,9 +16,12 @@ Array = NDArray[np.float64]
 _AT_A_TIME = 1 << 21
 
 
-def draws(queries: int, resamples: int, rng: np.random.Generator) -> Iterator[Array]:
-    """How often each replicate draws each query, ``[some replicates, queries]`` at a time."""
-    some = max(1, _AT_A_TIME // queries)
+def draws(queries: int, resamples: int, rng: np.random.Generator, *, wide: int = 1) -> Iterator[Array]:
+    """How often each replicate draws each query, ``[some replicates, queries]`` at a time.
+
+    ``wide``: how many sums a replicate has, which bounds the memory too.
+    """
+    some = max(1, _AT_A_TIME // max(queries, wide))
     for start in range(0, resamples, some):
         n = min(some, resamples - start)
         drawn = rng.integers(0, queries, size=(n, queries)) + np.arange(n)[:, None] * queries
@@ -35,5 +38,5 @@ def by_query(query: NDArray[np.int64], column: NDArray[np.int64], amount: Array,
 def resampled(sums: Any, resamples: int, rng: np.random.Generator) -> Iterator[Array]:
     """Sums of the replicates, ``[some replicates, columns]`` at a time, from the sums by query."""
     turned = sums.T.tocsr()
-    for weight in draws(sums.shape[0], resamples, rng):
+    for weight in draws(sums.shape[0], resamples, rng, wide=sums.shape[1]):
         yield (turned @ weight.T).T
