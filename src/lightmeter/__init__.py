@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lightmeter.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
     from lightmeter.errors import InputError, LightmeterError, MissingExtraError, TermError
     from lightmeter.evaluation import evaluate
+    from lightmeter.exposure.public import expected_exposure, rank_marginals
     from lightmeter.loading import load
     from lightmeter.measures.attention import ABR, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
@@ -39,6 +40,7 @@ _HOME = {
     "lightmeter.divergences": "JSD KL NMD RNOD TV W1 Divergence SqL2",
     "lightmeter.errors": "InputError LightmeterError MissingExtraError TermError",
     "lightmeter.evaluation": "evaluate",
+    "lightmeter.exposure.public": "expected_exposure rank_marginals",
     "lightmeter.loading": "load",
     "lightmeter.measures.attention": "ABR Count MeanScore Share",
     "lightmeter.measures.base": "Measure",
@@ -122,12 +124,14 @@ __all__ = [
     "click_merit",
     "estimate_attention",
     "evaluate",
+    "expected_exposure",
     "gERR",
     "iRBU",
     "load",
     "nDCG",
     "param",
     "parse",
+    "rank_marginals",
 ]
 
 
