@@ -123,6 +123,15 @@ def test_the_model_is_at_its_maximum() -> None:
     np.testing.assert_allclose(with_more.examination, fitted.examination, rtol=1e-5)
 
 
+def test_newtons_steps_never_cost_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On logs so small that they go astray: never below 2,000 plain steps of expectation-maximisation."""
+    logs = [model.informative(simulated(np.random.default_rng(s), INVERSE, queries=6, sessions=4)) for s in range(12)]
+    quick = [model.fit(cells).log_likelihood for cells in logs]
+    monkeypatch.setattr(model, "_newton", lambda cells, e, r: (np.zeros_like(e), np.zeros_like(r)))
+    plain = [model.fit(cells, rounds=500, near=0.0).log_likelihood for cells in logs]
+    assert (np.array(quick) >= np.array(plain) - 1e-6).all()
+
+
 @pytest.mark.parametrize("method", ["pbm", "pairs"])
 def test_documents_seen_at_one_rank_do_not_matter(method: str) -> None:
     """Not even where they were clicked each time, which relevance alone could not explain."""
