@@ -136,8 +136,9 @@ def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], c
 
 
 def _depth(measures: Iterable[Measure]) -> int | None:
-    cutoffs = [m.cutoff if "below_cutoff" in m.invariant_to else None for m in measures]
-    return None if None in cutoffs else max(c for c in cutoffs if c is not None)
+    """The first ranks that the measures look at; measures that look at more than a cutoff are shown whole rankings."""
+    depths = [m.depth if "below_cutoff" in m.invariant_to else None for m in measures]
+    return None if None in depths else max(d for d in depths if d is not None)
 
 
 def _of_block(measure: Measure, block: Block) -> Iterator[tuple[str | None, Values]]:

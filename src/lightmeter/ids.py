@@ -53,14 +53,16 @@ class IdIndex:
 
     def __init__(self, ids: pl.Series, group: NDArray[np.integer] | None = None) -> None:
         self.ids, self.group = ids, group
-        hashes = mix(hash_ids(ids), group)
+        plain = hash_ids(ids)
+        hashes = mix(plain, group)
         self._order = np.argsort(hashes, kind="stable")
         self._sorted = hashes[self._order]
         self._collides = bool((self._sorted[1:] == self._sorted[:-1]).any())
         bits = max(int(16 * len(hashes)), 1 << 10).bit_length()
         self._shift = np.uint64(64 - min(bits, 26))
         self._bits = np.zeros(1 << min(bits, 26), dtype=bool)
-        self._bits[(hashes >> self._shift).astype(np.int64)] = True
+        # the ids alone: most rows are turned away before their group is looked at
+        self._bits[(plain >> self._shift).astype(np.int64)] = True
 
     def find(
         self, ids: pl.Series, group: NDArray[np.integer] | None = None, hashes: Hashes | None = None
@@ -82,14 +84,12 @@ class IdIndex:
 
         def near(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             """Rows whose hash is in the index, and the entry that has it."""
-            part = slice(start, start + STEP)
-            h = mix(keys[part], None if belongs is None else belongs[part])
-            rows = np.flatnonzero(self._bits[(h >> self._shift).astype(np.int64)])
-            h = h[rows]
+            rows = start + np.flatnonzero(self._bits[(keys[start : start + STEP] >> self._shift).astype(np.int64)])
+            h = mix(keys[rows], None if belongs is None else belongs[rows])
             at = np.searchsorted(self._sorted, h)
             at[at == len(self._sorted)] = 0
             hit = self._sorted[at] == h if len(self._sorted) else np.zeros(len(h), dtype=bool)
-            return start + rows[hit], self._order[at[hit]]
+            return rows[hit], self._order[at[hit]]
 
         out = np.full(len(ids), -1, dtype=np.int32)
         for _, (found, entry) in in_threads(near, range(0, len(ids), STEP)):
@@ -130,20 +130,24 @@ def first_repeat(
 
     def within(part: NDArray[np.int64]) -> tuple[int, int] | None:
         rows = slice(int(part[0]), int(part[-1]))
-        return _repeat_within(ids, group, rows, mix(hashes[rows], group[rows]), np.diff(part))
+        return _repeat_within(ids, group, rows, hashes[rows], np.diff(part))
 
     return next((pair for _, pair in in_threads(within, parts) if pair is not None), None)
 
 
 def _repeat_within(
-    ids: pl.Series, group: NDArray[np.integer], rows: slice, mixed: Hashes, lengths: NDArray[np.int64]
+    ids: pl.Series, group: NDArray[np.integer], rows: slice, hashes: Hashes, lengths: NDArray[np.int64]
 ) -> tuple[int, int] | None:
-    even = len(lengths) > 1 and bool((lengths == lengths[0]).all())
-    ordered = np.sort(mixed.reshape(len(lengths), -1), axis=1).ravel() if even else np.sort(mixed)
-    same = ordered[1:] == ordered[:-1]
+    if bool((lengths == lengths[0]).all()):  # groups of one length lie side by side, each a row of its own
+        ordered = np.sort(hashes.reshape(len(lengths), -1), axis=1)
+        mixed = hashes
+    else:
+        mixed = mix(hashes, group[rows])
+        ordered = np.sort(mixed)[None, :]
+    same = ordered[:, 1:] == ordered[:, :-1]
     if not same.any():
         return None
-    suspects = np.flatnonzero(np.isin(mixed, ordered[1:][same])) + rows.start
+    suspects = np.flatnonzero(np.isin(mixed, ordered[:, 1:][same])) + rows.start
     frame = pl.DataFrame({"row": suspects, "group": group[suspects], "id": ids.gather(suspects)})
     twice = frame.group_by("group", "id", maintain_order=True).agg(pl.col("row")).filter(pl.col("row").list.len() > 1)
     if twice.is_empty():

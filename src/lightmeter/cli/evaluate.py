@@ -25,6 +25,7 @@ from lightmeter.errors import LightmeterError
 from lightmeter.evaluation import evaluate
 from lightmeter.io.arrow import Reading
 from lightmeter.io.groups import KINDS
+from lightmeter.io.judgments import read_judgments
 from lightmeter.io.runs import read_runs
 from lightmeter.io.sources import split_kind, split_name
 from lightmeter.io.tabular import check_columns
@@ -225,10 +226,12 @@ def _policy(text: str | None, ties: str | None) -> Any:
 def _load(request: Request, measures: list[Any]) -> Collection:
     columns = check_columns(pairs("--columns", request.columns))
     reading, request.reading = request.reading, None
+    # the judgments come in while the first run is still being read
+    qrels = None if request.qrels is None else read_judgments(request.qrels, columns=columns)
     first = read_runs(request.runs[0], columns=columns, reading=reading)
     return load(
         [*first, *request.runs[1:]],
-        request.qrels,
+        qrels,
         request.groups or None,
         request.targets or None,
         intents=request.intents,

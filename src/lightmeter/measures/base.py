@@ -93,6 +93,11 @@ class Measure(Cutoff, abstract=True):
         measure = dataclasses.replace(self, **changes) if changes else self
         return context.user(measure) if isinstance(measure, User) else measure
 
+    @property
+    def depth(self) -> int | None:
+        """Ranks that can change the value by as much as a float can tell; None for all."""
+        return self.cutoff
+
     def value(self, block: Block) -> Array | Values:
         """One number for each ranking of a block; NaN where undefined, with a reason in
         :class:`~lightmeter.values.Values`.

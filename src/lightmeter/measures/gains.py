@@ -175,8 +175,14 @@ class RBP(LinearMeasure, RBPUser):
         default=None, accepts=Maybe(REL), doc=REL_DOC + "; without it the gain is the grade over the highest grade"
     )
 
+    @property
+    def depth(self) -> int | None:
+        """Ranks seen with a probability of at least 1e-20: the others add less than a float can tell."""
+        seen = 1 if self.p == 0 else int(np.log(1e-20) / np.log(self.p)) + 1
+        return seen if self.cutoff is None else min(seen, self.cutoff)
+
     def value(self, block: Block) -> Values:
-        gain = np.asarray(cut(self._gain(block), self.cutoff))
+        gain = np.asarray(cut(self._gain(block), self.depth))
         discount = (1.0 - self.p) * self.view_at(np.arange(1.0, gain.shape[1] + 1))
         return no_relevant(gain @ discount, block.count_relevant(self.relevant_from()))
 
