@@ -7,6 +7,8 @@ are ever taken for one another.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ from numpy.typing import NDArray
 from lightmeter.threads import in_threads
 
 Hashes = NDArray[np.uint64]
+#: gives the groups of some rows
+GroupOf = Callable[[NDArray[np.int64]], NDArray[np.integer]]
 #: rows worked on at a time
 STEP = 1 << 20
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -22,6 +26,10 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def hash_ids(ids: pl.Series) -> Hashes:
     """64-bit hashes of strings, the same within one process."""
     return ids.hash(seed=17).to_numpy()
+
+
+def _group_of(group: NDArray[np.integer] | GroupOf) -> GroupOf:
+    return group if callable(group) else lambda rows: group[rows]
 
 
 def mix(hashes: Hashes, group: NDArray[np.integer] | None) -> Hashes:
@@ -65,27 +73,29 @@ class IdIndex:
         self._bits[(plain >> self._shift).astype(np.int64)] = True
 
     def find(
-        self, ids: pl.Series, group: NDArray[np.integer] | None = None, hashes: Hashes | None = None
+        self, ids: pl.Series, group: NDArray[np.integer] | GroupOf | None = None, hashes: Hashes | None = None
     ) -> NDArray[np.int32]:
         """The entry of each row, -1 where it has none.
 
         Parameters
         ----------
         ids, group
-            The rows looked for; ``group`` wherever the index has one.
+            The rows looked for; ``group`` wherever the index has one: their groups, or a function that gives those of
+            some rows.
         hashes
             ``hash_ids(ids)``, where it is known already.
         """
+        belongs = None if self.group is None or group is None else _group_of(group)
         if self._collides:
-            return self._join(ids, group)
+            return self._join(ids, None if belongs is None else belongs(np.arange(len(ids))))
         if hashes is None:
             hashes = hash_ids(ids)
-        keys, belongs = hashes, None if self.group is None else group
+        keys = hashes
 
         def near(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             """Rows whose hash is in the index, and the entry that has it."""
             rows = start + np.flatnonzero(self._bits[(keys[start : start + STEP] >> self._shift).astype(np.int64)])
-            h = mix(keys[rows], None if belongs is None else belongs[rows])
+            h = mix(keys[rows], None if belongs is None else belongs(rows))
             at = np.searchsorted(self._sorted, h)
             at[at == len(self._sorted)] = 0
             hit = self._sorted[at] == h if len(self._sorted) else np.zeros(len(h), dtype=bool)
@@ -96,8 +106,8 @@ class IdIndex:
             out[found] = entry
         rows = np.flatnonzero(out >= 0)
         same = (ids.gather(rows) == self.ids.gather(out[rows])).to_numpy()
-        if self.group is not None and group is not None:
-            same &= group[rows] == self.group[out[rows]]
+        if self.group is not None and belongs is not None:
+            same &= belongs(rows) == self.group[out[rows]]
         out[rows[~same]] = -1
         return out
 
@@ -114,13 +124,14 @@ class IdIndex:
 
 
 def first_repeat(
-    ids: pl.Series, group: NDArray[np.integer], offsets: NDArray[np.int64], hashes: Hashes
+    ids: pl.Series, group: NDArray[np.integer] | GroupOf, offsets: NDArray[np.int64], hashes: Hashes
 ) -> tuple[int, int] | None:
     """The first two rows of one group that have the same id, or None.
 
     Rows of a group are contiguous, from ``offsets[g]`` to ``offsets[g + 1]``. Works through whole groups of about a
     million rows at a time.
     """
+    belongs = _group_of(group)
     parts, start, groups = [], 0, len(offsets) - 1
     while start < groups:
         end = int(np.searchsorted(offsets, offsets[start] + STEP, side="right")) - 1
@@ -130,25 +141,25 @@ def first_repeat(
 
     def within(part: NDArray[np.int64]) -> tuple[int, int] | None:
         rows = slice(int(part[0]), int(part[-1]))
-        return _repeat_within(ids, group, rows, hashes[rows], np.diff(part))
+        return _repeat_within(ids, belongs, rows, hashes[rows], np.diff(part))
 
     return next((pair for _, pair in in_threads(within, parts) if pair is not None), None)
 
 
 def _repeat_within(
-    ids: pl.Series, group: NDArray[np.integer], rows: slice, hashes: Hashes, lengths: NDArray[np.int64]
+    ids: pl.Series, group: GroupOf, rows: slice, hashes: Hashes, lengths: NDArray[np.int64]
 ) -> tuple[int, int] | None:
     if bool((lengths == lengths[0]).all()):  # groups of one length lie side by side, each a row of its own
         ordered = np.sort(hashes.reshape(len(lengths), -1), axis=1)
         mixed = hashes
     else:
-        mixed = mix(hashes, group[rows])
+        mixed = mix(hashes, group(np.arange(rows.start, rows.stop)))
         ordered = np.sort(mixed)[None, :]
     same = ordered[:, 1:] == ordered[:, :-1]
     if not same.any():
         return None
     suspects = np.flatnonzero(np.isin(mixed, ordered[:, 1:][same])) + rows.start
-    frame = pl.DataFrame({"row": suspects, "group": group[suspects], "id": ids.gather(suspects)})
+    frame = pl.DataFrame({"row": suspects, "group": group(suspects), "id": ids.gather(suspects)})
     twice = frame.group_by("group", "id", maintain_order=True).agg(pl.col("row")).filter(pl.col("row").list.len() > 1)
     if twice.is_empty():
         return None

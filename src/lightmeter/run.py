@@ -41,10 +41,10 @@ class Run:
         self.ignored, self.notes = table.ignored, table.notes
         local = np.array([vocabulary[q] for q in table.queries], dtype=np.int32)
         query, sample = table.query, None
-        code = query.astype(np.int64)
+        code: NDArray[np.integer] = query
         if table.sample is not None:
             sample = table.sample.rank("dense").to_numpy().astype(np.int64) - 1
-            code = code * (int(sample.max(initial=0)) + 1) + sample
+            code = query.astype(np.int64) * (int(sample.max(initial=0)) + 1) + sample
         starts = changes_of(code)
         #: file row of each row here, or None where they are the same
         self.file_row: NDArray[np.int64] | None = None
@@ -122,11 +122,18 @@ class Run:
 
     def find(self, index: IdIndex) -> NDArray[np.int32]:
         """The entry of an index for each row, -1 where there is none."""
-        group = self.query_of_row if index.group is not None else None
-        return index.find(self.doc, group, self._hashes)
+        return index.find(self.doc, self.query_at if index.group is not None else None, self._hashes)
+
+    def query_at(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The query code of some rows."""
+        return self.query[np.searchsorted(self.offsets, rows, side="right") - 1]
+
+    def ranking_at(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ranking of some rows."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1
 
     def _refuse_repeats(self) -> None:
-        pair = first_repeat(self.doc, self.ranking_of_row, self.offsets, self._hashes)
+        pair = first_repeat(self.doc, self.ranking_at, self.offsets, self._hashes)
         if pair is not None:
             first, again = pair
             rows = [first, again] if self.file_row is None else [int(self.file_row[r]) for r in (first, again)]

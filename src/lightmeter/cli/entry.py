@@ -36,6 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     if arguments is None:
+        # NumPy reads these when it is imported. Large arrays are touched once here, so asking for huge pages costs more
+        # time than it saves; and blocks have threads of their own, beside which those of BLAS only spin.
+        os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         _end(_code(sys.argv[1:]))
     return _code(list(arguments))
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ..threads import cores, in_threads
 from .arrow import Reading, read_fields, start_reading
 from .tables import Source
 from .text import BOM, Odd, Scan, broken, head_lines, line_finder, sysdesc_lines
@@ -67,11 +68,11 @@ def _rows(path: str, read: Callable[[], tuple[pa.Table, int] | None], skip: int)
     columns, blank = found
     del found
     columns = columns.unify_dictionaries()
+    rows = columns.num_rows
     queries, query = _codes(columns.column("query"))
     seconds, second = _codes(columns.column("second"))
     score = _joined(columns.column("score"), np.float64)
     doc = columns.column("doc")
-    rows = columns.num_rows
     del columns
     _release()
     docs = _strings(doc)
@@ -183,7 +184,14 @@ class _Stream:
 
 
 def _strings(column: pa.ChunkedArray) -> pl.Series:
-    return pl.Series("doc", _Stream(column))
+    """The column as a series of strings, its bytes not copied; a part for each core."""
+    import pyarrow as pa
+
+    chunks = column.chunks
+    step = max(-(-len(chunks) // cores()), 1)
+    groups = [pa.chunked_array(chunks[at : at + step], column.type) for at in range(0, len(chunks), step)]
+    parts = [part for _, part in in_threads(lambda group: pl.Series("doc", _Stream(group)), groups)]
+    return pl.concat(parts, rechunk=False) if parts else pl.Series("doc", [], dtype=pl.String)
 
 
 def _release() -> None:
