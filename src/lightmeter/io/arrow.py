@@ -26,15 +26,23 @@ class Reading:
         The file.
     delimiter, fields
         What its lines look like.
+    second
+        Column 2 of the first line.
     """
 
-    def __init__(self, path: str, delimiter: str, fields: int) -> None:
-        self.path, self.delimiter, self.fields = path, delimiter, fields
+    def __init__(self, path: str, delimiter: str, fields: int, second: str) -> None:
+        self.path, self.delimiter, self.fields, self.second = path, delimiter, fields, second
         self._pool = ThreadPoolExecutor(1)
         # the rank is read as a number only to prove that it is there
-        self._table: Future[Any] | None = self._pool.submit(read_fields, path, delimiter, fields, {"rank": "int32"})
+        self._table: Future[Any] | None = self._pool.submit(self._read)
         self._small: Future[int] = self._pool.submit(census, path)
         self._pool.shutdown(wait=False)
+
+    def _read(self) -> pa.Table | None:
+        """Column 2 is nearly always the same everywhere, which is cheap to see; else its values are coded."""
+        more = {"rank": "int32"}
+        table = read_fields(self.path, self.delimiter, self.fields, more, self.second)
+        return read_fields(self.path, self.delimiter, self.fields, more) if table is None else table
 
     def take(self) -> pa.Table | None:
         """Arrow's table, None where it found something out of the ordinary; handed over once, so it can be freed."""
@@ -71,7 +79,7 @@ def start_reading(path: str) -> Reading | None:
     delimiter = "\t" if "\t" in lines[0] else " "
     fields = len(lines[0].split(delimiter))
     clean = fields in (5, 6) and all(_is_clean(line, delimiter, fields) for line in lines)
-    return Reading(path, delimiter, fields) if clean else None
+    return Reading(path, delimiter, fields, lines[0].split(delimiter)[1]) if clean else None
 
 
 def _is_clean(line: str, delimiter: str, fields: int) -> bool:
@@ -79,7 +87,9 @@ def _is_clean(line: str, delimiter: str, fields: int) -> bool:
     return len(cells) == fields and len(line.split()) == fields and cells[3].isdigit() and not line.endswith("\r")
 
 
-def read_fields(source: Any, delimiter: str, fields: int, more: dict[str, str]) -> pa.Table | None:
+def read_fields(
+    source: Any, delimiter: str, fields: int, more: dict[str, str], constant: str | None = None
+) -> pa.Table | None:
     """Arrow's table of a run, None where a line has another number of fields or a score is no number.
 
     Parameters
@@ -90,6 +100,8 @@ def read_fields(source: Any, delimiter: str, fields: int, more: dict[str, str]) 
         What lines look like.
     more
         Further columns and their Arrow types.
+    constant
+        The only value that column 2 may have, if it need not be coded: the column is then of truth values.
     """
     import pyarrow as pa
     import pyarrow.csv as csv
@@ -99,6 +111,8 @@ def read_fields(source: Any, delimiter: str, fields: int, more: dict[str, str]) 
     coded = pa.dictionary(pa.int32(), pa.string())
     types = {"query": coded, "second": coded, "doc": pa.string(), "score": pa.float64()}
     types |= {name: pa.type_for_alias(kind) for name, kind in more.items()}
+    if constant is not None:
+        types["second"] = pa.bool_()
     try:
         return csv.read_csv(
             source,
@@ -112,6 +126,8 @@ def read_fields(source: Any, delimiter: str, fields: int, more: dict[str, str]) 
                 null_values=[],
                 strings_can_be_null=False,
                 check_utf8=False,
+                true_values=[] if constant is None else [constant],
+                false_values=[],
             ),
         )
     except pa.ArrowInvalid:

@@ -40,7 +40,7 @@ def fast_run(path: str, reading: Reading | None = None) -> TrecRows | None:
     reading = reading or start_reading(path)
     if reading is not None:
         plain = reading
-        rows = _rows(path, lambda: _plain(plain), 0)
+        rows = _rows(path, lambda: _plain(plain), 0, plain.second)
         if rows is not None and reading.proven(len(rows.score)):
             return rows
     return _rest(path)
@@ -60,7 +60,7 @@ def _rest(path: str) -> TrecRows | None:
     return _rows(path, lambda: _watched(path, _skipped_bytes(path, first[:skip]), delimiter, n), skip)
 
 
-def _rows(path: str, read: Callable[[], tuple[pa.Table, int] | None], skip: int) -> TrecRows | None:
+def _rows(path: str, read: Callable[[], tuple[pa.Table, int] | None], skip: int, constant: str = "") -> TrecRows | None:
     """The rows of what was read; the table belongs to nobody else, so it can be freed piece by piece."""
     found = read()
     if found is None:
@@ -70,7 +70,7 @@ def _rows(path: str, read: Callable[[], tuple[pa.Table, int] | None], skip: int)
     columns = columns.unify_dictionaries()
     rows = columns.num_rows
     queries, query = _codes(columns.column("query"))
-    seconds, second = _codes(columns.column("second"))
+    seconds, second = _codes(columns.column("second"), constant)
     score = _joined(columns.column("score"), np.float64)
     doc = columns.column("doc")
     del columns
@@ -98,7 +98,7 @@ def _plain(reading: Reading) -> tuple[pa.Table, int] | None:
     field is empty: the rank, which is no number then, or one that is looked at here and in ``_rows``.
     """
     table = reading.take()
-    if table is None or "" in _names(table.column("second")) or _shortest(table.column("doc")) == 0:
+    if table is None or _shortest(table.column("doc")) == 0 or "" in _names(table.column("second")):
         return None
     return table.drop_columns(["rank"]), 0
 
@@ -148,11 +148,15 @@ def _watched(path: str, skip: int, delimiter: str, n: int) -> tuple[pa.Table, in
 
 
 def _names(column: pa.ChunkedArray) -> set[str]:
-    """Every value of a coded column, whose chunks may still have codes of their own."""
-    return {name for chunk in column.chunks for name in chunk.dictionary.to_pylist()}
+    """Every value of a coded column, whose chunks may still have codes of their own; nothing of one that is not."""
+    coded = hasattr(column.type, "value_type")
+    return {name for chunk in column.chunks for name in chunk.dictionary.to_pylist()} if coded else set()
 
 
-def _codes(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
+def _codes(column: pa.ChunkedArray, constant: str = "") -> tuple[list[str], NDArray[np.int32]]:
+    """Distinct values and codes of a coded column; ``constant`` is the value of one that is not coded."""
+    if not hasattr(column.type, "value_type"):
+        return [constant], np.zeros(len(column), np.int32)
     names: list[str] = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
     if len(names) == 1:
         return names, np.zeros(len(column), np.int32)
