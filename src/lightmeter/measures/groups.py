@@ -19,6 +19,7 @@ from lightmeter.measures.base import Measure
 from lightmeter.measures.cascade import ERR
 from lightmeter.measures.gains import DCG
 from lightmeter.params import Choice, Either, Maybe, TermOf, Text, param
+from lightmeter.sums import sum_by
 from lightmeter.targets import SHORTHANDS, Target
 from lightmeter.users import User
 from lightmeter.values import Values
@@ -128,9 +129,10 @@ def _stopped_similarity(measure: GF | DeltaGF, block: Block, goal: Distribution)
     columns = block.membership(measure.by).columns(goal, block.query)
     value = np.zeros(block.shape[0])
     for part, ranks, p, some in columns.prefixes(depth):
-        similar = 1.0 - measure.div.value(p, columns.q[part, None, :])
-        counts = some & (stop[part, ranks] > 0)
-        value[part] += (stop[part, ranks] * np.where(counts, similar, 0.0)).sum(axis=1)
+        # nobody stops at most ranks of a reader who stops at relevant documents: only where someone does is compared
+        at = np.nonzero(some & (stop[part, ranks] > 0))
+        similar = 1.0 - measure.div.value(p[at], columns.q[part][at[0]])
+        value[part] += sum_by(at[0], stop[part, ranks][at] * similar, part.stop - part.start)
     return _explained(Values(value), block, measure.by, goal, measure.cutoff)
 
 
