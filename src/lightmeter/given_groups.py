@@ -58,6 +58,9 @@ def read_given_groups(
     wanted
         The attributes to read, None for all.
     """
+    own = list(dict.fromkeys(c for t in runs if t.extra is not None for c in t.extra.columns))
+    if groups is None and not (ordinal or bins or bias):
+        return GivenGroups([], own, {"ordinal": {}, "bins": {}, "bias": ()})
     from lightmeter.io.dictionaries import group_frames
     from lightmeter.io.groups import attribute_names, read_groups
 
@@ -67,7 +70,6 @@ def read_given_groups(
     given = [] if groups is None else list(groups) if isinstance(groups, list | tuple) else [groups]
     given = [frame for g in given for frame in (group_frames(g) if isinstance(g, Mapping) else [g])]
     theirs = [n for g in given for n in attribute_names(g, columns=columns)]
-    own = list(dict.fromkeys(c for t in runs if t.extra is not None for c in t.extra.columns))
     for name in [*(ordinal or {}), *(bins or {}), *bias]:
         if name not in theirs and name not in own:
             known = [*theirs, *own]

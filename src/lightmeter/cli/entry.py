@@ -7,6 +7,7 @@ Typer reads the arguments only; each command hands back a job, which runs here. 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 import traceback
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # time than it saves; and blocks have threads of their own, beside which those of BLAS only spin.
         os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        gc.disable()  # the process is short, and what it makes is arrays: there are no cycles worth looking for
         _end(_code(sys.argv[1:]))
     return _code(list(arguments))
 
