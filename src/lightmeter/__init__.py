@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from lightmeter.measures.attention import ABR, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
     from lightmeter.measures.cascade import ERR, gERR, iRBU
-    from lightmeter.measures.exposure import EED, EEL, EER, EESpread
+    from lightmeter.measures.exposure import EED, EEL, EER
     from lightmeter.measures.gains import DCG, RBP, nDCG
     from lightmeter.measures.gfr import GFR
     from lightmeter.measures.groups import AWRF, GF, DeltaGF, DistrSim, MaxDeviation
     from lightmeter.measures.relevance import AP, RR, Judged, P, R
     from lightmeter.notation import parse
+    from lightmeter.measures.spread import EESpread
     from lightmeter.params import param
     from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
     from lightmeter.result import Result
@@ -44,7 +45,8 @@ _HOME = {
     "lightmeter.loading": "load",
     "lightmeter.measures.attention": "ABR Count MeanScore Share",
     "lightmeter.measures.base": "Measure",
-    "lightmeter.measures.exposure": "EED EEL EER EESpread",
+    "lightmeter.measures.exposure": "EED EEL EER",
+    "lightmeter.measures.spread": "EESpread",
     "lightmeter.measures.gfr": "GFR",
     "lightmeter.measures.groups": "AWRF GF DeltaGF DistrSim MaxDeviation",
     "lightmeter.measures.cascade": "ERR gERR iRBU",

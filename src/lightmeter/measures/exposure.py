@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.errors import TermError
-from lightmeter.exposure.estimates import Mixture, mixture
+from lightmeter.exposure.estimates import mixture
 from lightmeter.exposure.flat import Flat, flat_exposure
+from lightmeter.exposure.reach import endless
 from lightmeter.exposure.targets import TargetExposure, group_square, group_targets, spread_unknown, target_exposure
 from lightmeter.measures.base import Measure
 from lightmeter.measures.gains import RBP
@@ -60,7 +61,9 @@ class ExposureMeasure(Measure, abstract=True):
         raise NotImplementedError
 
 
-class _Expected(ExposureMeasure, abstract=True):
+class ExpectedExposure(ExposureMeasure, abstract=True):
+    """What EED, EER and EEL have in common: their parameters, and the sums they are made of."""
+
     user: User = param(default=RBP(p=0.5), accepts=TermOf("user"), doc="user model", always=True)
     target: Target = param(default=Ideal(), accepts=TermOf("target"), doc="target exposure")
     by: str | None = param(
@@ -150,35 +153,10 @@ class _Expected(ExposureMeasure, abstract=True):
 
     def _most(self) -> float:
         """Sum of squared views of an endless list, infinite where it does not converge."""
-        return (
-            endless_squares(self.user, self.cutoff) if self.by is None else endless_views(self.user, self.cutoff) ** 2
-        )
+        return endless(self.user, self.cutoff, 2) if self.by is None else endless(self.user, self.cutoff, 1) ** 2
 
 
-def endless_squares(user: User, cutoff: int | None) -> float:
-    """``sum_k V_k^2`` down a list of non-relevant documents that never ends."""
-    return _endless(user, cutoff, 2)
-
-
-def endless_views(user: User, cutoff: int | None) -> float:
-    """``sum_k V_k`` down a list of non-relevant documents that never ends."""
-    return _endless(user, cutoff, 1)
-
-
-def _endless(user: User, cutoff: int | None, power: int) -> float:
-    user = user.with_max_grade(0.0)  # no document of the list has a grade
-    if cutoff is not None:
-        return float((user.view(np.zeros(cutoff)) ** power).sum())
-    weights = getattr(user, "weights", None) or ([1.0] * getattr(user, "k", 0))
-    if weights:
-        return float(sum(w**power for w in weights))
-    if type(user).__name__ == "Inverse":
-        return math.pi**2 / 6 if power == 2 else math.inf
-    go_on = float(getattr(user, "p", 1.0))
-    return 1.0 / (1.0 - go_on**power) if go_on < 1.0 else math.inf
-
-
-class EED(_Expected):
+class EED(ExpectedExposure):
     """Expected exposure disparity: ``sum_d E[view_d]^2``; with ``by``, ``sum_a xi_a^2`` over groups.
 
     At least 0, lower is better: attention is spread. From sampled rankings it is estimated without bias (``T / D``
@@ -219,7 +197,7 @@ class EED(_Expected):
         return values
 
 
-class EER(_Expected):
+class EER(ExpectedExposure):
     """Expected exposure relevance: ``sum_d E[view_d] eps*_d`` (without a factor 2); with ``by``, ``sum_a xi_a xi*_a``.
 
     At least 0, higher is better: attention goes where the target wants it. Source: Diaz et al. 2020; agrees with the
@@ -240,7 +218,7 @@ class EER(_Expected):
         return self.sums(context, ranked).eer
 
 
-class EEL(_Expected):
+class EEL(ExpectedExposure):
     """Expected exposure loss: ``sum_d (E[view_d] - eps*_d)^2 = EED - 2 EER + ||eps*||^2`` over ranked and target
     documents.
 
@@ -275,58 +253,3 @@ class EEL(_Expected):
             times = len(attribute.values) if attribute.kind == "multi" else 1
             values.value = self._most() * times + group_square(context, attribute, goal, self.docs == "relevant")[query]
         return values
-
-
-class EESpread(ExposureMeasure):
-    """Who bears the loss: inequality of exposure *within* each grade, averaged over the grades by their size.
-
-    ``part='entropy'``: generalised entropy with alpha = 2, ``mean((e/m)^2 - 1)/2``, m the mean exposure of the grade;
-    ``part='range'``: highest minus lowest exposure.
-    The documents are the judged relevant ones, those not ranked having exposure 0. At least 0, lower is better; a
-    grade nobody sees is
-    equal. From samples it is computed on the mean exposure (plug-in). Undefined (``no_relevant``) without relevant
-    documents. Source: the question of
-    Diaz et al. 2020, section 4.2; Speicher et al. 2018 for the entropy.
-
-    Examples
-    --------
-    >>> from lightmeter import EESpread, RBP, evaluate, load
-    >>> c = load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1, "b": 1}})
-    >>> evaluate(c, [EESpread(user=RBP(p=0.5), part="range")]).mean()["value"].to_list()
-    [0.5]
-    """
-
-    user: User = param(default=RBP(p=0.5), accepts=TermOf("user"), doc="user model", always=True)
-    part: Literal["entropy", "range"] = param(
-        default="entropy", accepts=Choice(("entropy", "range")), doc="which spread", always=True
-    )
-
-    def of_run(self, context: Context, ranked: Ranked) -> Values:
-        judgments = context.collection.judgments
-        if judgments is None:
-            raise TermError("EESpread needs judgments.")
-        flat = flat_exposure(context, ranked, self.user, self.cutoff)
-        mix: Mixture = mixture(context, ranked)
-        judged = flat.judgment >= 0
-        exposure = sum_by(
-            flat.judgment[judged], flat.view[judged] * mix.share[flat.ranking[judged]], len(judgments.gain)
-        )
-        rows = np.flatnonzero(judgments.gain > 0)
-        keys, level = np.unique(np.stack([judgments.query[rows], judgments.gain[rows]]), axis=1, return_inverse=True)
-        level = level.ravel()
-        count = np.bincount(level, minlength=keys.shape[1])
-        e = exposure[rows]
-        if self.part == "entropy":
-            mean = sum_by(level, e, len(count)) / np.maximum(count, 1)
-            ratio = np.divide(e, mean[level], out=np.ones(len(e)), where=mean[level] > 0)
-            spread = sum_by(level, ratio**2 - 1.0, len(count)) / (2.0 * np.maximum(count, 1))
-        else:
-            high, low = np.full(len(count), -np.inf), np.full(len(count), np.inf)
-            np.maximum.at(high, level, e)
-            np.minimum.at(low, level, e)
-            spread = high - low
-        queries = len(context.collection.queries)
-        owner = keys[0].astype(np.int64)
-        size = sum_by(owner, count.astype(np.float64), queries)
-        value = sum_by(owner, spread * count, queries) / np.maximum(size, 1)
-        return Values(value).because(size == 0, "no_relevant")
