@@ -1,0 +1,270 @@
+"""FA*IR arithmetic (Zehlike et al., CIKM 2017): how few protected documents a ranking may have at its top.
+
+A ranking is fair to a protected group of share ``p`` if it could have been drawn with one coin flip a rank. The table
+says how many protected documents the first i ranks must have at least, for every i: the ``alpha`` quantile of
+Binomial(i, p). Looking at every prefix is many tests at once, so a fair ranking fails the table more often than
+``alpha``; the adjusted table fails about as often as ``alpha`` says.
+
+Everything here takes and gives arrays and numbers; the measure is :class:`~lightmeter.measures.fair.FAIR`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lightmeter.errors import LightmeterError
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+#: two probabilities closer than this (relative) are one: sums of the same terms in another order
+SAME = 1e-12
+#: alphas tried at once while the adjusted table is searched
+SECTIONS = 15
+#: at most so many changes between two tables are listed one by one
+LISTED = 20_000
+
+
+@dataclass(frozen=True)
+class FairTable:
+    """A table of FA*IR.
+
+    Attributes
+    ----------
+    minimum
+        ``minimum[i - 1]``: protected documents that the first i ranks need at least.
+    p
+        Share of the protected group.
+    alpha
+        The level each prefix is tested at; below the level asked for where the table was adjusted.
+    fail_probability
+        How often a ranking drawn with one coin flip a rank fails the table somewhere, the last rank included.
+    """
+
+    minimum: Counts
+    p: float
+    alpha: float
+    fail_probability: float
+
+
+def fair_table(k: int, p: float, alpha: float = 0.1, *, adjust: bool = True) -> FairTable:
+    """The protected documents that FA*IR asks of each prefix of the first k ranks.
+
+    Parameters
+    ----------
+    k
+        Ranks looked at.
+    p
+        Share of the protected group, in (0, 1).
+    alpha
+        How often a fair ranking may fail, in (0, 1).
+    adjust
+        Correct for the many prefixes: of all tables the one whose fail probability is nearest ``alpha`` (the stricter
+        or laxer level is in ``alpha`` of the result). Without it every prefix is tested at ``alpha``.
+
+    Raises
+    ------
+    LightmeterError
+        For a share or level outside (0, 1) or fewer than one rank.
+
+    Examples
+    --------
+    >>> from lightmeter import fair_table
+    >>> fair_table(10, p=0.2, alpha=0.15).minimum.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
+    >>> fair_table(20, p=0.25, alpha=0.1, adjust=False).fail_probability
+    0.146887...
+    """
+    _check(k, p, alpha)
+    return _adjusted(int(k), float(p), float(alpha)) if adjust else _plain(int(k), float(p), float(alpha))
+
+
+def minimum_table(k: int, p: float, alpha: float) -> Counts:
+    """For i = 1 .. k the smallest count m with ``P(Binomial(i, p) <= m) >= alpha``."""
+    _check(k, p, alpha)
+    size = np.arange(1, k + 1, dtype=np.int64)
+    # Hoeffding: the quantile is no further from the mean than this
+    down, up = np.sqrt(size * -math.log(alpha) / 2), np.sqrt(size * -math.log1p(-alpha) / 2)
+    low = np.maximum(np.floor(size * p - down).astype(np.int64), 0)
+    return _quantile(size, p, alpha, low, np.minimum(np.ceil(size * p + up).astype(np.int64) + 1, size))
+
+
+def binomial_tail(count: ArrayLike, size: ArrayLike, p: float) -> Array:
+    """``P(Binomial(size, p) <= count)``, elementwise: how likely so few protected documents are by chance."""
+    from scipy.special import betainc
+
+    x, n = np.broadcast_arrays(np.asarray(count, dtype=np.float64), np.asarray(size, dtype=np.float64))
+    inside = (x >= 0) & (x < n)
+    tail = betainc(np.where(inside, n - x, 1.0), np.where(inside, x + 1.0, 1.0), 1.0 - p)
+    return np.where(inside, tail, (x >= n) * 1.0)
+
+
+def fail_probability(table: ArrayLike, p: float) -> Array:
+    """How often a ranking drawn with one coin flip a rank has too few protected documents in some prefix.
+
+    The exact sum over all ways, the last rank included (known programs leave that rank out and come out too low).
+
+    Parameters
+    ----------
+    table
+        Counts needed, ``[k]`` or ``[tables, k]``.
+    p
+        Share of the protected group.
+
+    Returns
+    -------
+    array
+        One probability a table, ``[]`` or ``[tables]``.
+
+    Notes
+    -----
+    A dynamic programme over ranks whose state is the count of protected documents so far: ``O(k sqrt(k))``, since
+    counts more than ten deviations above the mean cannot fail any more. Error below 1e-14.
+    """
+    needed = np.atleast_2d(np.asarray(table, dtype=np.int64))
+    tables, k = needed.shape
+    if not k:
+        return np.zeros(np.shape(table)[:-1])
+    # who has m at rank i has at least m - 1 above it: the same rankings pass, and needs rise by one at most
+    rank = np.arange(1, k + 1)
+    needed = np.maximum.accumulate((needed - rank)[:, ::-1], axis=1)[:, ::-1] + rank
+    needed = np.maximum.accumulate(np.maximum(needed, 0), axis=1)
+    grows = np.diff(needed, axis=1, prepend=0) > 0
+    which, at = np.nonzero(grows.T)[::-1]
+    starts = np.searchsorted(at, np.arange(k + 1))
+    top = np.minimum(np.ceil(rank * p + 10 * np.sqrt(rank * p * (1 - p)) + 10).astype(np.int64), rank)
+    bottom = needed.min(axis=0)
+    alive = np.zeros((tables, int(top[-1]) + 2))
+    alive[:, 0] = 1.0
+    spare = np.empty_like(alive)
+    failed = np.zeros(tables)
+    low = 0
+    for i in range(k):
+        high = int(top[i]) + 1
+        moved = np.multiply(alive[:, low : high - 1], p, out=spare[:, : high - 1 - low])
+        alive[:, low:high] *= 1.0 - p
+        alive[:, low + 1 : high] += moved
+        if starts[i] < starts[i + 1]:
+            out = which[starts[i] : starts[i + 1]]
+            cell = needed[out, i] - 1
+            inside = cell < alive.shape[1]
+            out, cell = out[inside], cell[inside]
+            failed[out] += alive[out, cell]
+            alive[out, cell] = 0.0
+        low = min(int(bottom[i]), high - 1)
+    failed[(needed > rank).any(axis=1)] = 1.0
+    return failed.reshape(np.shape(table)[:-1])
+
+
+def least_tail(count: ArrayLike, p: float) -> Array:
+    """The smallest binomial tail over the prefixes of rankings: the level at which they would just fail.
+
+    ``count`` ``[.., k]`` are the protected documents in the first 1 .. k ranks.
+    """
+    counts = np.asarray(count)
+    return binomial_tail(counts, np.arange(1, counts.shape[-1] + 1), p).min(axis=-1)
+
+
+def p_value(count: ArrayLike, p: float) -> Array:
+    """How often a ranking drawn with one coin flip a rank is at least as short of protected documents.
+
+    A ranking's shortage is its :func:`least_tail`; the value is the exact chance of so small a one, so that the many
+    prefixes need no further correction. ``count`` is ``[rankings, k]``.
+    """
+    counts = np.atleast_2d(np.asarray(count))
+    k = counts.shape[-1]
+    level, at = np.unique(least_tail(counts, p), return_inverse=True)
+    # the table that every ranking fails whose least tail is this one or smaller
+    size = np.arange(1, k + 1, dtype=np.int64)
+    tables = np.stack([_above(size, p, float(a)) for a in level])
+    chance = np.where(level < 1, fail_probability(tables, p), 1.0)
+    return chance[at].reshape(np.shape(count)[:-1])
+
+
+def _above(size: Counts, p: float, level: float) -> Counts:
+    """The smallest counts whose tail is above a level."""
+    spread = np.sqrt(size * max(-math.log(max(level, 1e-300)), 1.0) / 2) + 1
+    low = np.maximum(np.floor(size * p - spread).astype(np.int64), 0)
+    return _quantile(size, p, level * (1 + 4 * SAME), low, size)
+
+
+def _quantile(size: Counts, p: float, alpha: float, low: Counts, high: Counts) -> Counts:
+    """The smallest counts, between two bounds, whose tail reaches ``alpha``; by bisection, all sizes at once."""
+    low, high = low.copy(), high.copy()
+    open_ = np.flatnonzero(low < high)
+    while len(open_):
+        middle = (low[open_] + high[open_]) // 2
+        enough = binomial_tail(middle, size[open_], p) >= alpha * (1 - SAME)
+        high[open_[enough]] = middle[enough]
+        low[open_[~enough]] = middle[~enough] + 1
+        open_ = open_[low[open_] < high[open_]]
+    return high
+
+
+@lru_cache(maxsize=256)
+def _plain(k: int, p: float, alpha: float) -> FairTable:
+    minimum = minimum_table(k, p, alpha)
+    minimum.setflags(write=False)
+    return FairTable(minimum, p, alpha, float(fail_probability(minimum, p)))
+
+
+@lru_cache(maxsize=4096)
+def _adjusted(k: int, p: float, alpha: float) -> FairTable:
+    """Of all tables the one whose fail probability is nearest ``alpha``; of two as near, the laxer.
+
+    Both the table and its fail probability rise with the level, in steps: the last step at or below ``alpha`` and the
+    first above it are the two to choose from.
+    """
+    size = np.arange(1, k + 1, dtype=np.int64)
+    # k tests at alpha / k fail no more often than alpha (Bonferroni); at level 1 everyone has to be protected
+    low, high = alpha / k, 1.0 - p**k / 2
+    tables = minimum_table(k, p, low), size
+    fails = float(fail_probability(tables[0], p)), 1.0 - p**k
+    while True:
+        changes = tables[1] - tables[0]
+        if changes.sum() <= LISTED:
+            levels = _between(tables, p)
+            if len(levels) < 2:
+                break
+            tried = levels[np.unique(np.linspace(0, len(levels) - 1, SECTIONS + 2).astype(np.int64))[1:-1]]
+            if not len(tried):
+                tried = levels[:1]
+        else:
+            tried = np.geomspace(low, high, SECTIONS + 2)[1:-1]
+        found = np.stack([_quantile(size, p, float(a), *tables) for a in tried])
+        chances = fail_probability(found, p)
+        below = int(np.searchsorted(chances, alpha, side="right"))
+        if below:
+            low, tables, fails = tried[below - 1], (found[below - 1], tables[1]), (chances[below - 1], fails[1])
+        if below < len(tried):
+            high, tables, fails = tried[below], (tables[0], found[below]), (fails[0], chances[below])
+    nearest = int(abs(fails[1] - alpha) < abs(fails[0] - alpha) * (1 - SAME))
+    minimum = tables[nearest]
+    minimum.setflags(write=False)
+    return FairTable(minimum, p, float((low, high)[nearest]), float(fails[nearest]))
+
+
+def _between(tables: tuple[Counts, Counts], p: float) -> Array:
+    """Levels that give each table from just above the first to the second one, in order."""
+    changes = tables[1] - tables[0]
+    size = np.repeat(np.arange(1, len(changes) + 1), changes)
+    within = np.arange(len(size)) - np.repeat(np.cumsum(changes) - changes, changes)
+    # a table changes where the level passes the tail of a count it accepted until then
+    tails = np.sort(binomial_tail(np.repeat(tables[0], changes) + within, size, p))
+    if not len(tails):
+        return tails
+    last = np.append(np.diff(tails) > tails[:-1] * 4 * SAME, True)
+    steps = tails[last]
+    return np.append((steps[:-1] + steps[1:]) / 2, 1.0)[: len(steps)]
+
+
+def _check(k: int, p: float, alpha: float) -> None:
+    if k < 1 or int(k) != k:
+        raise LightmeterError(f"FA*IR: k is {k}. Accepted: a whole number of ranks, at least 1.")
+    for name, value in (("p", p), ("alpha", alpha)):
+        if not 0 < value < 1:
+            raise LightmeterError(f"FA*IR: {name} is {value}. Accepted: a number above 0 and below 1.")
