@@ -1,0 +1,1 @@
+"""Statistics of results: tests between runs, intervals, agreement between orders of runs."""
