@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lightmeter.measures.gfr import GFR
     from lightmeter.measures.groups import AWRF, GF, DeltaGF, DistrSim, MaxDeviation
     from lightmeter.measures.relevance import AP, RR, Judged, P, R
+    from lightmeter.measures.normalised import nEED, nEEL, nEER
     from lightmeter.notation import parse
     from lightmeter.measures.spread import EESpread
     from lightmeter.params import param
@@ -48,6 +49,7 @@ _HOME = {
     "lightmeter.measures.exposure": "EED EEL EER",
     "lightmeter.measures.spread": "EESpread",
     "lightmeter.measures.gfr": "GFR",
+    "lightmeter.measures.normalised": "nEED nEEL nEER",
     "lightmeter.measures.groups": "AWRF GF DeltaGF DistrSim MaxDeviation",
     "lightmeter.measures.cascade": "ERR gERR iRBU",
     "lightmeter.measures.gains": "DCG RBP nDCG",
@@ -135,6 +137,9 @@ __all__ = [
     "parse",
     "rank_marginals",
 ]
+    "nEED",
+    "nEEL",
+    "nEER",
 
 
 def __getattr__(name: str) -> Any:

@@ -26,6 +26,7 @@ OURS = (
     "measures.gains",
     "measures.cascade",
     "measures.exposure",
+    "measures.normalised",
     "measures.spread",
     "measures.groups",
     "measures.attention",

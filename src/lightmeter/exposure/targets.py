@@ -18,6 +18,7 @@ from lightmeter.context import Context
 from lightmeter.distributions import Triple
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.ideal import level_targets
+from lightmeter.exposure.levels import levels
 from lightmeter.ids import IdIndex
 from lightmeter.judgments import Judgments
 from lightmeter.sums import sum_by
@@ -69,7 +70,7 @@ def _others(context: Context) -> Others:
         order = np.arange(len(ranked.run)) if ranked.order is None else ranked.order
         free = ranked.judged_row()[order] < 0
         query = ranked.query[ranked.ranking_of_place][free].astype(np.int64)
-        frames.append(pl.DataFrame({"query": query, "doc": ranked.run.doc.gather(order[free])}))
+        frames.append(pl.DataFrame({"query": query, "doc": ranked.run.ids.gather(order[free])}))
     once_only = len(frames) == 1 and not next(iter(context.ranked.values())).sampled
     unique = frames[0] if once_only else pl.concat(frames).unique(maintain_order=True)
     return Others(unique["query"].to_numpy(), unique["doc"])
@@ -118,33 +119,13 @@ def _resolve(context: Context, target: Target, user: User, cutoff: int | None) -
 def _ideal(
     context: Context, judgments: Judgments, target: Ideal, user: User, cutoff: int | None
 ) -> tuple[Array, Array]:
-    queries = len(context.collection.queries)
-    if len(judgments.gain) == 0:
-        return np.zeros(0), np.zeros(queries)
-    # distinct grades of each query, from high to low
-    order = np.lexsort((-judgments.gain, judgments.query))
-    query, gain = judgments.query[order], judgments.gain[order]
-    fresh = np.concatenate([[True], (query[1:] != query[:-1]) | (gain[1:] != gain[:-1])])
-    level = np.cumsum(fresh) - 1
-    owner, count = query[fresh], np.bincount(level)
-    first = np.searchsorted(owner, np.arange(queries))
-    column = np.arange(len(owner)) - first[owner]
-    width = int(column.max()) + 2
-    gains, counts = np.zeros((queries, width)), np.zeros((queries, width), dtype=np.int64)
-    gains[owner, column], counts[owner, column] = gain[fresh], count
-    # unjudged candidates share the level of grade 0: the query's last one, made where it is missing
-    levels = np.bincount(owner, minlength=queries)
-    last = np.maximum(levels - 1, 0)
-    rows = np.arange(queries)
-    zero = np.where((levels > 0) & (gains[rows, last] == 0) & (counts[rows, last] > 0), last, levels)
-    if target.complete:
-        counts[rows, zero] += np.bincount(others(context).query, minlength=queries)
+    level = levels(context)
+    zeros = np.zeros(len(level.zeros), dtype=np.int64)
+    if target.complete:  # unjudged candidates share the level of grade 0
+        zeros = level.zeros + np.bincount(others(context).query, minlength=len(zeros))
+    gains, counts = np.column_stack([level.gain, 0.0 * zeros]), np.column_stack([level.count, zeros])
     eps = level_targets(user, gains, counts, cutoff)
-    if not target.complete:
-        eps = np.where(gains > 0, eps, 0.0)
-    judged = np.empty(len(order))
-    judged[order] = eps[owner, column][level]
-    return judged, eps[rows, zero] if target.complete else np.zeros(queries)
+    return eps[judgments.query, level.column], eps[:, -1]
 
 
 def _scale(context: Context, judgments: Judgments, user: User, cutoff: int | None, merit: Array, rest: float) -> Array:

@@ -146,10 +146,17 @@ class ExpectedExposure(ExposureMeasure, abstract=True):
         row = flat.row[keep]
         entry = ranked.member_row(str(self.by))[row]
         ranking, value, exposure = spread_unknown(
-            context, attribute, entry, flat.ranking[keep], flat.view[keep], ranked.run.doc.gather(row)
+            context, attribute, entry, flat.ranking[keep], flat.view[keep], ranked.run.ids.gather(row)
         )
         query = ranked.query[ranking].astype(np.int64)
         return ranking, (query, value), exposure, int(value.max(initial=0)) + 1
+
+    def needs_of_disparity(self) -> frozenset[str]:
+        """What disparity needs, which has no target."""
+        relevant = self.by is not None and self.docs == "relevant"
+        return frozenset({"judgments"} if relevant or self.user.by_document else ()) | (
+            {"groups"} if self.by is not None else set()
+        )
 
     def _most(self) -> float:
         """Sum of squared views of an endless list, infinite where it does not converge."""
@@ -179,10 +186,7 @@ class EED(ExpectedExposure):
 
     @property
     def needs(self) -> frozenset[str]:
-        relevant = self.by is not None and self.docs == "relevant"
-        return frozenset({"judgments"} if relevant or self.user.by_document else ()) | (
-            {"groups"} if self.by is not None else set()
-        )
+        return self.needs_of_disparity()
 
     def of_run(self, context: Context, ranked: Ranked) -> Values:
         return self.sums(context, ranked).eed
