@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 from lightmeter.block import Block
 from lightmeter.context import Context, Missing
 from lightmeter.exposure.estimates import mixture
-from lightmeter.measures.attention import ByGroup
-from lightmeter.measures.base import Measure, value_of
-from lightmeter.measures.exposure import ExposureMeasure
-from lightmeter.measures.gains import LinearMeasure
-from lightmeter.measures.gfr import GFR
+from lightmeter.measures.base import BY_QUERY, Measure, value_of
 from lightmeter.policies import Policy
 from lightmeter.rankings import CELLS, Ranked, chunks_of_like_length
+from lightmeter.reduction import Reduction
 from lightmeter.result import Cell
 from lightmeter.threads import in_threads
-from lightmeter.values import Values, as_values
+from lightmeter.values import Values, as_values, by_name
 
 Progress = Callable[[int, int], None]
 
@@ -40,29 +37,41 @@ class Counter:
 Key = tuple[Measure, str | None]
 
 
+@dataclass
+class Computed:
+    """What was computed of one run.
+
+    Attributes
+    ----------
+    values
+        Values by query code, for every measure (and group).
+    rankings
+        For measures that are reduced over queries, the rankings to reduce.
+    """
+
+    values: dict[Key, Values] = field(default_factory=dict)
+    rankings: dict[Measure, Ranked] = field(default_factory=dict)
+
+
 def work(measures: Iterable[Measure], ranked: Ranked) -> int:
-    return len(ranked.offsets) - 1 + sum(len(ranked.offsets) - 1 for m in measures if isinstance(m, ExposureMeasure))
+    return len(ranked.offsets) - 1 + sum(len(ranked.offsets) - 1 for m in measures if m.whole_run)
 
 
 def values_of_run(
     context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: Counter, samples: int, seed: int
-) -> dict[Key, Values]:
-    """Values by query code for every measure (and group)."""
+) -> Computed:
+    """Every measure of one run."""
+    out = Computed()
     if not context.policy.stochastic:
-        return _of_rankings(context, ranked, plan, counter)
-    exact = {m: r for m, r in plan.items() if _exactly(context.policy, r)}
-    out: dict[Key, Values] = {}
-    for measure, ready in exact.items():
-        if isinstance(ready, ExposureMeasure):
-            out[measure, None] = _plain(context, ready, ranked, counter)
-    linear: dict[Measure, Measure] = {m: r for m, r in exact.items() if isinstance(r, LinearMeasure)}
-    if linear:
-        out |= _by_blocks(context, ranked, linear, counter)
+        _of_rankings(context, ranked, plan, counter, out)
+        return out
+    exact = {m: r for m, r in plan.items() if r.exactly_under(context.policy)}
+    _of_rankings(context, ranked, exact, counter, out)
     rest = {m: r for m, r in plan.items() if m not in exact}
     if rest:
         from lightmeter.exposure.sampling import sample_rankings
 
-        out |= _of_rankings(context, sample_rankings(context.policy, ranked, samples, seed), rest, counter)
+        _of_rankings(context, sample_rankings(context.policy, ranked, samples, seed), rest, counter, out)
     return out
 
 
@@ -70,46 +79,40 @@ def how_computed(policy: Policy, plan: dict[Measure, Measure], samples: int, see
     """What was computed exactly under a policy, and what from drawn rankings."""
     if not policy.stochastic:
         return {}
-    exact = [str(m) for m, r in plan.items() if _exactly(policy, r)]
-    drawn = [str(m) for m, r in plan.items() if not _exactly(policy, r)]
+    exact = [str(m) for m, r in plan.items() if r.exactly_under(policy)]
+    drawn = [str(m) for m, r in plan.items() if not r.exactly_under(policy)]
     out = {"exact": ", ".join(exact)} if exact else {}
     if drawn:
         out["drawn"] = f"{', '.join(drawn)}: means over {samples} rankings a query, seed {seed}"
     return out
 
 
-def _exactly(policy: Policy, measure: Measure) -> bool:
-    """Whether the expected value of a measure is computed without sampling."""
-    from lightmeter.exposure.policy import is_exact
-
-    if isinstance(measure, ExposureMeasure):
-        return is_exact(policy, measure.user)  # type: ignore[attr-defined]
-    if isinstance(measure, LinearMeasure):
-        return is_exact(policy, measure.reader()) and not getattr(measure, "judged_only", False)
-    return False
-
-
-def _plain(context: Context, measure: ExposureMeasure, ranked: Ranked, counter: Counter) -> Values:
-    """An exposure measure of a run's rankings; without an error where nothing is estimated."""
-    with np.errstate(all="ignore"):
-        values = measure.of_run(context, ranked)
-    if not ranked.sampled or mixture(context, ranked).exact.all():
-        values = Values(values.value, values.reason)
-    counter.step(len(ranked.offsets) - 1)
-    return as_values(values)
-
-
-def _of_rankings(context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: Counter) -> dict[Key, Values]:
-    out: dict[Key, Values] = {}
+def _of_rankings(
+    context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: Counter, out: Computed
+) -> None:
+    plain: dict[Measure, Measure] = {}
     for measure, ready in plan.items():
-        if isinstance(ready, ExposureMeasure):
-            out[measure, None] = _plain(context, ready, ranked, counter)
-    plain = {m: r for m, r in plan.items() if not isinstance(r, ExposureMeasure)}
+        if ready.across_queries:
+            out.rankings[measure] = ranked
+        elif ready.whole_run:
+            out.values |= {(measure, g): v for g, v in _whole_run(context, ready, ranked, counter).items()}
+        else:
+            plain[measure] = ready
     for judged_only in (False, True):
         some = {m: r for m, r in plain.items() if getattr(r, "judged_only", False) == judged_only}
         if some:
-            out |= _by_blocks(context, ranked.judged_only() if judged_only else ranked, some, counter)
-    return out
+            out.values |= _by_blocks(context, ranked.judged_only() if judged_only else ranked, some, counter)
+
+
+def _whole_run(context: Context, measure: Measure, ranked: Ranked, counter: Counter) -> dict[str | None, Values]:
+    """What is defined on whole policies; without an error where nothing is estimated."""
+    with np.errstate(all="ignore"):
+        found = measure.of_run(context, ranked)
+    named = by_name(found)
+    if not ranked.sampled or mixture(context, ranked).exact.all():
+        named = {group: Values(values.value, values.reason) for group, values in named.items()}
+    counter.step(len(ranked.offsets) - 1)
+    return {group: as_values(values) for group, values in named.items()}
 
 
 def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: Counter) -> dict[Key, Values]:
@@ -142,12 +145,12 @@ def _depth(measures: Iterable[Measure]) -> int | None:
 
 
 def _of_block(measure: Measure, block: Block) -> Iterator[tuple[str | None, Values]]:
-    if isinstance(measure, ByGroup):
+    if measure.by_group:
         names, values = measure.groups(block)
         reasons = values.reasons()
         for i, name in enumerate(names):
             yield name, as_values(Values(values.value[:, i], reasons[:, i]))
-    elif isinstance(measure, LinearMeasure) and block.context.policy.stochastic and not block.ranked.sampled:
+    elif block.context.policy.stochastic and not block.ranked.sampled:
         yield None, as_values(measure.expected(block))
     else:
         yield None, value_of(measure, block)
@@ -177,14 +180,16 @@ def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
 
 
 def cells_of(
-    context: Context, run: str, measure: Measure, values: dict[Key, Values], here: NDArray[np.bool_], missing: Missing
+    context: Context, run: str, measure: Measure, computed: Computed, here: NDArray[np.bool_], missing: Missing
 ) -> list[Cell]:
-    if isinstance(measure, GFR) and not measure.whole:
-        parts = [cells_of(context, run, m, values, here, missing)[0].values for m in measure.components()]
+    if not measure.whole:
+        parts = [cells_of(context, run, m, computed, here, missing)[0].values for m in measure.components()]
         return [Cell(run, measure, None, measure.combine(parts))]
+    if measure.across_queries:
+        return _reduced(context, run, measure, computed.rankings[measure], here, missing)
     evaluated = context.collection.evaluated
     out = []
-    for (m, group), by_query in values.items():
+    for (m, group), by_query in computed.values.items():
         if m != measure:
             continue
         reason = None if by_query.reason is None else by_query.reason[evaluated]
@@ -202,3 +207,12 @@ def cells_of(
                 mine.se[gone] = np.nan
         out.append(Cell(run, measure, group, mine))
     return out
+
+
+def _reduced(
+    context: Context, run: str, measure: Measure, ranked: Ranked, here: NDArray[np.bool_], missing: Missing
+) -> list[Cell]:
+    """Cells of a measure that is reduced over queries: nothing by query, one value for any weights of them."""
+    reduction = Reduction(measure.resolve(context), context, ranked, here, missing)
+    values = Values(np.full(len(here), np.nan)).because(~here, "not_in_run").because(here, BY_QUERY)
+    return [Cell(run, measure, group, values, reduction.of(group)) for group in reduction.groups()]

@@ -14,7 +14,6 @@ from lightmeter.context import MISSING, UNKNOWN, Context, Missing, Unknown
 from lightmeter.conventions import conventions, manifest
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.measures.base import Measure
-from lightmeter.measures.gfr import GFR
 from lightmeter.notation import parse
 from lightmeter.policies import Policy, Samples, Static, Ties
 from lightmeter.rankings import Ranked, TieCount
@@ -116,9 +115,9 @@ def evaluate(
                 f"run {name} does not answer query {gone!r}. Accepted with missing='error': a ranking of every query "
                 "evaluated."
             )
-        values = values_of_run(context, one, plan, counter, samples, rng)
+        computed = values_of_run(context, one, plan, counter, samples, rng)
         for measure in asked:
-            cells += cells_of(context, name, measure, values, here, missing)
+            cells += cells_of(context, name, measure, computed, here, missing)
     segments = None if collection.segments is None else [collection.segments[q] for q in collection.evaluated]
     weight = None if collection.query_weight is None else collection.query_weight[collection.evaluated]
     how = how_computed(chosen, plan, samples, rng)
@@ -185,19 +184,15 @@ def _leaves(measures: Iterable[Measure]) -> list[Measure]:
     """The measures to compute: components in place of the measures made of them."""
     out: dict[Measure, None] = {}
     for measure in measures:
-        for leaf in [measure] if _is_leaf(measure) else _leaves(measure.components()):  # type: ignore[attr-defined]
+        for leaf in [measure] if measure.whole else _leaves(measure.components()):
             out[leaf] = None
     return list(out)
 
 
 def _parts(measures: Iterable[Measure]) -> list[Measure]:
     """The measures with all their components in place of those made of them."""
-    nested = [_parts(m.components()) if isinstance(m, GFR) else [m] for m in measures]
+    nested = [_parts(m.components()) or [m] for m in measures]
     return list(dict.fromkeys(m for some in nested for m in some))
-
-
-def _is_leaf(measure: Measure) -> bool:
-    return not isinstance(measure, GFR) or measure.whole
 
 
 def _check_needs(collection: Collection, measures: Iterable[Measure]) -> None:
@@ -214,6 +209,13 @@ def _check_needs(collection: Collection, measures: Iterable[Measure]) -> None:
             )
         if measure.attribute is not None:
             collection.attribute(measure.attribute)
+        if collection.intents is None and "intents" in needs:
+            raise LightmeterError(f"{measure} needs intents. Give them with --intents FILE (in Python: intents=).")
+        if collection.segments is None and "segments" in needs:
+            raise LightmeterError(
+                f"{measure} needs groups of queries. Name the column that labels them with --segment COLUMN (in "
+                "Python: segment=)."
+            )
         ranks_only = [r.name for r in collection.runs.values() if r.by_rank]
         if "scores" in needs and ranks_only:
             raise LightmeterError(

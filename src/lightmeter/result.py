@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +34,20 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """The values of one measure (and group) for one run: one a query."""
+    """The values of one measure (and group) for one run: one a query.
+
+    Attributes
+    ----------
+    across
+        For a measure that is reduced over queries: its value for any weights of the queries, such as those of a
+        segment or of a bootstrap. Its ``values`` are undefined.
+    """
 
     run: str
     measure: Any
     group: str | None
     values: Values
+    across: Callable[[Array], Mean] | None = None
 
 
 @dataclass(frozen=True)
@@ -150,11 +159,15 @@ class Result:
         )
 
     def mean_of(self, cell: Cell, where: NDArray[np.bool_] | None = None) -> Mean:
-        """The mean of a cell over its defined queries (those ``where``)."""
+        """The mean of a cell over its defined queries (those ``where``); of a measure that is reduced over queries its
+        one value for them.
+        """
         value = cell.values.value
         inside = np.ones(len(value), dtype=bool) if where is None else where
         good = inside & ~np.isnan(value)
         weight = np.ones(len(value)) if self.weight is None else self.weight
+        if cell.across is not None:
+            return cell.across(np.where(inside, weight, 0.0))
         skipped = Counter(r for r in cell.values.reasons()[inside & ~good] if r is not None)
         reason = skipped.most_common(1)[0][0] if skipped else None
         mass = float(weight[good].sum())

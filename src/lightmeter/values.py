@@ -62,3 +62,8 @@ def as_values(result: Any) -> Values:
     if infinite.any():
         values.because(infinite, "infinite")
     return values.because(np.isnan(values.value), "undefined")
+
+
+def by_name(found: Values | dict[str, Values]) -> dict[str | None, Values]:
+    """Values by group; those of a measure without groups under None."""
+    return dict(found.items()) if isinstance(found, dict) else {None: found}

@@ -96,7 +96,20 @@ def result_notes(result: Result) -> list[str]:
     """Lines below a table: how many queries, what is undefined and why."""
     sampled = any(c.values.se is not None and not np.isnan(c.values.se).all() for c in result.cells)
     error = ["± is the standard error of what is estimated from sampled rankings"] if sampled else []
-    return [*_counts(result), *_answered(result), *_directions(result), *error, *_reasons(result)]
+    return [*_counts(result), *_answered(result), *_directions(result), *error, *_across(result), *_reasons(result)]
+
+
+def _across(result: Result) -> list[str]:
+    """Which measures have one value for all queries, and why it is undefined or what it leaves out."""
+    lines = []
+    for measure in dict.fromkeys(c.measure for c in result.cells if c.across is not None):
+        lines.append(f"{measure}: one value for all queries together, none by query")
+        for cell in (c for c in result.cells if c.measure == measure):
+            reason = result.mean_of(cell).reason
+            if reason is not None:
+                where = ", ".join(filter(None, [cell.run, cell.group]))
+                lines.append(f"{measure}: {reason} ({REASONS.get(reason, reason)}): {where}")
+    return lines
 
 
 def _counts(result: Result) -> list[str]:
@@ -104,7 +117,7 @@ def _counts(result: Result) -> list[str]:
     total = len(result.queries)
     less: dict[tuple[str, str | None, int], list[str]] = {}
     for cell in result.cells:
-        n = int((~np.isnan(cell.values.value)).sum())
+        n = result.mean_of(cell).n if cell.across is not None else int((~np.isnan(cell.values.value)).sum())
         if n < total:
             less.setdefault((str(cell.measure), cell.group, n), []).append(cell.run)
     groups: dict[tuple[str, int, str], list[str]] = {}
@@ -140,7 +153,7 @@ def _reasons(result: Result) -> list[str]:
     """One line a measure and reason: what is undefined, and what has a value all the same."""
     found: dict[tuple[str, str | None, str, bool], Counter[str]] = {}
     for cell in result.cells:
-        if cell.values.reason is None:
+        if cell.values.reason is None or cell.across is not None:
             continue
         reasons = cell.values.reason
         some = np.array([r is not None for r in reasons], dtype=bool)

@@ -1,4 +1,4 @@
-"""What a measure is: a frozen term with traits, and one method that returns one number a ranking."""
+"""What a measure is: a frozen term with traits, and hooks that compute it: of them it overrides what it needs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,28 @@ from lightmeter.values import Values, as_values
 if TYPE_CHECKING:
     from lightmeter.block import Block
     from lightmeter.context import Context
+    from lightmeter.policies import Policy
+    from lightmeter.rankings import Ranked
 
 Array = NDArray[np.float64]
-Need = Literal["judgments", "groups", "scores", "samples"]
+Need = Literal["judgments", "groups", "scores", "samples", "intents", "segments"]
+#: Why a measure that is reduced over queries has no value for one.
+BY_QUERY = "across_queries"
 
 
 class Measure(Cutoff, abstract=True):
-    """Base of measures. A subclass states its traits and overrides :meth:`value`; the class statement registers it.
+    """Base of measures. A subclass states its traits and overrides a hook; the class statement registers it.
+
+    The hooks, of which most measures override :meth:`value` alone:
+
+    ========================  ======================================================================================
+    :meth:`value`             one number for each ranking of a block
+    :meth:`groups`            a number for each ranking of a block and each group, instead of one
+    :meth:`expected`          the exact expected values of a block under a policy that makes rankings
+    :meth:`of_run`            the values of all queries of a run at once, for what is defined on policies
+    :meth:`across`            one number (a group) for many queries together, for what adds up before it is reduced
+    :meth:`components`        the measures whose values :meth:`combine` makes one of
+    ========================  ======================================================================================
 
     Attributes
     ----------
@@ -32,11 +47,11 @@ class Measure(Cutoff, abstract=True):
     bounds
         Lowest and highest value.
     needs
-        What must be there: ``judgments``, ``groups``, ``scores``, ``samples``.
+        What must be there: ``judgments``, ``groups``, ``scores``, ``samples``, ``intents``, ``segments``.
     linear
         Whether it is linear in exposure, so that its expected value follows from expected exposure.
     across_queries
-        Whether it is reduced over queries before it becomes a number.
+        Whether it is reduced over queries before it becomes a number, by :meth:`across`: it has no value for a query.
     invariant_to
         Changes of the input that leave it as it is, for the property tests: ``query_order``, ``scores`` (as long as
         the order of documents stays),
@@ -103,6 +118,57 @@ class Measure(Cutoff, abstract=True):
         :class:`~lightmeter.values.Values`.
         """
         raise NotImplementedError
+
+    def groups(self, block: Block) -> tuple[list[str], Values]:
+        """Names of groups, and a value for each ranking and group ``[rankings, groups]``."""
+        raise NotImplementedError
+
+    def expected(self, block: Block) -> Values:
+        """The expected value of each ranking's policy, where :meth:`exactly_under` says that it is known exactly."""
+        raise NotImplementedError
+
+    def of_run(self, context: Context, ranked: Ranked) -> Values | dict[str, Values]:
+        """One value for each query of the collection, or several by group; meaningless for queries that the run does
+        not answer.
+        """
+        raise NotImplementedError
+
+    def across(self, context: Context, ranked: Ranked, weight: Array) -> Values | dict[str, Values]:
+        """One value for many queries together (an array of one), or several by group.
+
+        ``weight`` ``[queries]`` says how often each query counts, 0 for those that are left out.
+        """
+        raise NotImplementedError
+
+    def components(self) -> list[Measure]:
+        """The measures that it is made of."""
+        return []
+
+    def combine(self, parts: list[Values]) -> Values:
+        """Its values from those of its components."""
+        raise NotImplementedError
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is computed by a hook of its own, not from the values of its components."""
+        return True
+
+    @property
+    def whole_run(self) -> bool:
+        """Whether it is computed for all queries of a run at once."""
+        return type(self).of_run is not Measure.of_run
+
+    @property
+    def by_group(self) -> bool:
+        """Whether it has a value for each group of a block."""
+        return type(self).groups is not Measure.groups
+
+    def exactly_under(self, policy: Policy) -> bool:
+        """Whether its expected values under a policy that makes rankings are computed without drawing any."""
+        from lightmeter.exposure.policy import is_exact
+
+        user = getattr(self, "user", None)
+        return (self.whole_run or self.across_queries) and (not isinstance(user, User) or is_exact(policy, user))
 
     def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
         """The values of queries that a run does not answer, which never improve a mean.

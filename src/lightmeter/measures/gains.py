@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from lightmeter.measures.relevance import ANY, JUDGED_ONLY, REL, REL_DOC, Releva
 from lightmeter.params import Choice, Flag, MapOf, Maybe, Number, param
 from lightmeter.users import DCGUser, RBPUser, User
 from lightmeter.values import Values
+
+if TYPE_CHECKING:
+    from lightmeter.policies import Policy
 
 Array = NDArray[np.float64]
 
@@ -36,6 +39,11 @@ class LinearMeasure(RelevanceMeasure, abstract=True):
     def relevant_from(self) -> float:
         """Lowest grade of a relevant document."""
         return ANY
+
+    def exactly_under(self, policy: Policy) -> bool:
+        from lightmeter.exposure.policy import is_exact
+
+        return is_exact(policy, self.reader()) and not getattr(self, "judged_only", False)
 
     def expected(self, block: Block) -> Values:
         """The expected value under the call's policy."""

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from lightmeter.block import Block
 from lightmeter.errors import TermError
-from lightmeter.measures.attention import ByGroup
 from lightmeter.measures.base import Measure, value_of
-from lightmeter.measures.exposure import ExposureMeasure
 from lightmeter.params import ListOf, Maybe, Number, TermOf, param
 from lightmeter.values import Values
 
@@ -45,8 +43,10 @@ class GFR(Measure):
     def check(self) -> None:
         super().check()
         for m in self.of:
-            if isinstance(m, ByGroup):
+            if m.by_group:
                 raise TermError(f"GFR: {m} has a value for each group. Accepted: measures of one value a query.")
+            if m.across_queries:
+                raise TermError(f"GFR: {m} is reduced over queries. Accepted: measures of one value a query.")
         ways = {m.better for m in self.of}
         if len(ways) > 1 or "none" in ways:
             told = ", ".join(f"{m} ({'lower' if m.better == 'lower' else m.better} is better)" for m in self.of)
@@ -94,7 +94,7 @@ class GFR(Measure):
     @property
     def whole(self) -> bool:
         """Whether it is computed ranking by ranking, so that its standard error knows how components vary together."""
-        return all(m.whole if isinstance(m, GFR) else _by_ranking(m) for m in self.of)
+        return all(m.whole and not m.whole_run and not getattr(m, "judged_only", False) for m in self.of)
 
     def resolve(self, context: Context) -> Self:
         return dataclasses.replace(self, of=tuple(m.resolve(context) for m in self.components()))
@@ -116,7 +116,3 @@ class GFR(Measure):
                 if weight:
                     values.because(np.equal(part.reasons(), reason), reason, None)
         return values
-
-
-def _by_ranking(measure: Measure) -> bool:
-    return not isinstance(measure, ExposureMeasure) and not getattr(measure, "judged_only", False)

@@ -1,0 +1,88 @@
+"""Measures that are reduced over queries: one value for many queries together, for any weights of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.result import Mean
+from lightmeter.values import as_values, by_name
+
+if TYPE_CHECKING:
+    from lightmeter.context import Context, Missing
+    from lightmeter.measures.base import Measure
+    from lightmeter.rankings import Ranked
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Reduction:
+    """A measure of one run, ready for weights of the evaluated queries.
+
+    A query that the run does not answer adds nothing. With ``missing='zero'`` it weighs in with the measure's worst
+    value, as in a mean, where there is one; in any case the value says ``not_in_run``.
+
+    Attributes
+    ----------
+    measure
+        The measure, resolved.
+    here
+        Which evaluated queries the run answers.
+    """
+
+    measure: Measure
+    context: Context
+    ranked: Ranked
+    here: NDArray[np.bool_]
+    missing: Missing
+    _last: tuple[bytes, dict[str | None, Mean]] | None = field(default=None, repr=False)
+
+    def groups(self) -> list[str | None]:
+        """The groups that it has values for, or None alone."""
+        weight = self.context.collection.query_weight
+        every = np.ones(len(self.here)) if weight is None else weight[self.context.collection.evaluated]
+        return list(self.means(every))
+
+    def of(self, group: str | None) -> Callable[[Array], Mean]:
+        """The value of a group as a function of the weights."""
+        return partial(self._mean, group)
+
+    def _mean(self, group: str | None, weight: Array) -> Mean:
+        return self.means(weight)[group]
+
+    def means(self, weight: Array) -> dict[str | None, Mean]:
+        """Values by group for weights of the evaluated queries."""
+        key = weight.tobytes()
+        if self._last is None or self._last[0] != key:
+            self._last = (key, self._means(weight))
+        return self._last[1]
+
+    def _means(self, weight: Array) -> dict[str | None, Mean]:
+        collection = self.context.collection
+        answered = np.where(self.here, weight, 0.0)
+        full = np.zeros(len(collection.queries))
+        full[collection.evaluated] = answered
+        with np.errstate(all="ignore"):
+            found = self.measure.across(self.context, self.ranked, full)
+        named = by_name(found)
+        gone = np.flatnonzero(~self.here & (weight > 0))
+        n, mass = int((answered > 0).sum()), float(answered.sum())
+        out = {}
+        for group, values in named.items():
+            done = as_values(values)
+            value, reason = float(done.value[0]), done.reasons()[0]
+            if not n:
+                value, reason = np.nan, "not_in_run" if len(gone) else "no_query"
+            elif len(gone):
+                worst = self.measure.unanswered(self.context, collection.evaluated[gone]).value
+                if self.missing == "zero" and not np.isnan(worst).any():
+                    value = (mass * value + float((weight[gone] * worst).sum())) / (mass + float(weight[gone].sum()))
+                reason = reason or "not_in_run"
+            out[group] = Mean(value, None, 0 if np.isnan(value) else n, reason)
+        return out
