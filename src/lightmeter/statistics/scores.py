@@ -1,0 +1,79 @@
+"""What the tests have in common: complete scores, when two numbers are equal, and streams of random numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.errors import LightmeterError
+
+Array = NDArray[np.float64]
+#: Differences below this share of the largest score come from rounding, and count as ties.
+TOLERANCE = 1e-9
+
+
+def complete(scores: Any, *, rows: int = 1, what: str = "scores") -> Array:
+    """Scores as an array ``[rows, queries]`` without gaps.
+
+    Raises
+    ------
+    LightmeterError
+        Where the array has another shape, too few rows, no query, or a value that is not finite.
+    """
+    try:
+        array = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise LightmeterError(f"the {what} are no numbers. Accepted: an array [rows, queries].") from None
+    if array.ndim != 2 or array.shape[0] < rows or not array.shape[1]:
+        raise LightmeterError(
+            f"the {what} have the shape {array.shape}. Accepted: [rows, queries] with at least {rows} "
+            f"{'row' if rows == 1 else 'rows'} and one query."
+        )
+    if not np.isfinite(array).all():
+        raise LightmeterError(
+            f"{int((~np.isfinite(array)).sum())} of the {what} are not finite. Accepted: the queries defined for all "
+            "rows; leave the others out."
+        )
+    return array
+
+
+def tolerance(scores: Array) -> float:
+    """The largest difference that counts as none.
+
+    Relative to the largest score, so that it does not matter in which unit a measure counts: 1e-9 for scores in [0, 1].
+    """
+    return TOLERANCE * float(np.abs(scores).max(initial=0.0))
+
+
+def settled(differences: Array, tol: float) -> Array:
+    """The differences, with 0 for those that come from rounding."""
+    return np.where(np.abs(differences) <= tol, 0.0, differences)
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise LightmeterError(f"{name} is {value!r}. Accepted: a whole number of at least {least}.")
+    return int(value)
+
+
+def share(name: str, value: Any) -> float:
+    """A number between 0 and 1, both excluded."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 < value < 1.0:
+        raise LightmeterError(f"{name} is {value!r}. Accepted: a number between 0 and 1, such as 0.05.")
+    return float(value)
+
+
+def stream(rng: int | np.random.Generator) -> np.random.Generator:
+    """A generator of random numbers from a seed; a generator is taken as it is."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    return np.random.default_rng(whole("rng", rng, 0))
+
+
+def streams(rng: int | np.random.Generator, number: int) -> list[np.random.Generator]:
+    """Independent generators, one for each piece of work, so that what is drawn does not depend on who does it when."""
+    seed = int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else whole("rng", rng, 0)
+    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(number)]
