@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lightmeter.errors import InputError, LightmeterError, MissingExtraError, TermError
     from lightmeter.evaluation import evaluate
     from lightmeter.exposure.public import expected_exposure, rank_marginals
+    from lightmeter.fair_tables import FairTable, fair_table
     from lightmeter.loading import load
     from lightmeter.measures.attention import ABR, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from lightmeter.measures.gains import DCG, RBP, nDCG
     from lightmeter.measures.gfr import GFR
     from lightmeter.measures.groups import AWRF, GF, DeltaGF, DistrSim, MaxDeviation
-    from lightmeter.measures.relevance import AP, RR, Judged, P, R
     from lightmeter.measures.normalised import nEED, nEEL, nEER
-    from lightmeter.notation import parse
+    from lightmeter.measures.relevance import AP, RR, Judged, P, R
     from lightmeter.measures.spread import EESpread
+    from lightmeter.notation import parse
     from lightmeter.params import param
     from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
     from lightmeter.result import Result
@@ -43,13 +44,14 @@ _HOME = {
     "lightmeter.errors": "InputError LightmeterError MissingExtraError TermError",
     "lightmeter.evaluation": "evaluate",
     "lightmeter.exposure.public": "expected_exposure rank_marginals",
+    "lightmeter.fair_tables": "FairTable fair_table",
     "lightmeter.loading": "load",
     "lightmeter.measures.attention": "ABR Count MeanScore Share",
     "lightmeter.measures.base": "Measure",
     "lightmeter.measures.exposure": "EED EEL EER",
+    "lightmeter.measures.normalised": "nEED nEEL nEER",
     "lightmeter.measures.spread": "EESpread",
     "lightmeter.measures.gfr": "GFR",
-    "lightmeter.measures.normalised": "nEED nEEL nEER",
     "lightmeter.measures.groups": "AWRF GF DeltaGF DistrSim MaxDeviation",
     "lightmeter.measures.cascade": "ERR gERR iRBU",
     "lightmeter.measures.gains": "DCG RBP nDCG",
@@ -94,6 +96,7 @@ __all__ = [
     "Divergence",
     "EESpread",
     "Equal",
+    "FairTable",
     "Given",
     "Ideal",
     "InputError",
@@ -129,17 +132,23 @@ __all__ = [
     "estimate_attention",
     "evaluate",
     "expected_exposure",
+    "fair_table",
     "gERR",
     "iRBU",
     "load",
     "nDCG",
+    "nEED",
+    "nEEL",
+    "nEER",
     "param",
     "parse",
     "rank_marginals",
 ]
-    "nEED",
-    "nEEL",
-    "nEER",
+
+
+def home_of(name: str) -> str | None:
+    """The module that defines a public name."""
+    return _MODULE.get(name)
 
 
 def __getattr__(name: str) -> Any:

@@ -100,7 +100,7 @@ class Block:
     @property
     def doc(self) -> pl.Series:
         """Document ids of the valid places, ranking by ranking."""
-        return self.ranked.run.doc.gather(self.rows[self.valid])
+        return self.ranked.run.ids.gather(self.rows[self.valid])
 
     def relevant(self, rel: float = 1) -> NDArray[np.bool_]:
         """Which documents have a grade of at least ``rel``."""

@@ -34,3 +34,8 @@ def changes_of(code: NDArray[np.integer]) -> NDArray[np.int64]:
     if len(code) == 0:
         return np.zeros(0, dtype=np.int64)
     return np.concatenate([[0], np.flatnonzero(code[1:] != code[:-1]) + 1]).astype(np.int64)
+
+
+def distinct(code: NDArray[np.integer]) -> int:
+    """Number of different values. NumPy's own ``unique`` would load masked arrays first."""
+    return len(changes_of(np.sort(code)))

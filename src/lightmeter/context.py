@@ -86,7 +86,7 @@ class Context:
 
     def _find_distinct(self, attribute: Attribute) -> tuple[dict[str, NDArray[np.int32]], pl.Series]:
         rows = {name: np.flatnonzero(ranked.member_row(attribute.name) < 0) for name, ranked in self.ranked.items()}
-        docs = [ranked.run.doc.gather(rows[name]) for name, ranked in self.ranked.items()]
+        docs = [ranked.run.ids.gather(rows[name]) for name, ranked in self.ranked.items()]
         if self.collection.judgments is not None:
             docs.append(self.collection.judgments.doc)
         unique = pl.concat(docs).unique(maintain_order=True)

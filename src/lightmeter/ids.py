@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.io.id_column import IdColumn, as_series
 from lightmeter.threads import in_threads
 
 Hashes = NDArray[np.uint64]
@@ -23,9 +24,20 @@ STEP = 1 << 20
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def hash_ids(ids: pl.Series) -> Hashes:
+def hash_ids(ids: pl.Series | IdColumn) -> Hashes:
     """64-bit hashes of strings, the same within one process."""
-    return ids.hash(seed=17).to_numpy()
+    if isinstance(ids, pl.Series):
+        return ids.hash(seed=17).to_numpy()
+    out = np.empty(len(ids), dtype=np.uint64)
+
+    def fill(piece: tuple[int, Callable[[], pl.Series]]) -> None:
+        start, series = piece
+        part = series().hash(seed=17).to_numpy()
+        out[start : start + len(part)] = part
+
+    for _ in in_threads(fill, ids.pieces()):
+        pass
+    return out
 
 
 def _group_of(group: NDArray[np.integer] | GroupOf) -> GroupOf:
@@ -73,7 +85,10 @@ class IdIndex:
         self._bits[(plain >> self._shift).astype(np.int64)] = True
 
     def find(
-        self, ids: pl.Series, group: NDArray[np.integer] | GroupOf | None = None, hashes: Hashes | None = None
+        self,
+        ids: pl.Series | IdColumn,
+        group: NDArray[np.integer] | GroupOf | None = None,
+        hashes: Hashes | None = None,
     ) -> NDArray[np.int32]:
         """The entry of each row, -1 where it has none.
 
@@ -87,7 +102,7 @@ class IdIndex:
         """
         belongs = None if self.group is None or group is None else _group_of(group)
         if self._collides:
-            return self._join(ids, None if belongs is None else belongs(np.arange(len(ids))))
+            return self._join(as_series(ids), None if belongs is None else belongs(np.arange(len(ids))))
         if hashes is None:
             hashes = hash_ids(ids)
         keys = hashes
@@ -124,7 +139,7 @@ class IdIndex:
 
 
 def first_repeat(
-    ids: pl.Series, group: NDArray[np.integer] | GroupOf, offsets: NDArray[np.int64], hashes: Hashes
+    ids: pl.Series | IdColumn, group: NDArray[np.integer] | GroupOf, offsets: NDArray[np.int64], hashes: Hashes
 ) -> tuple[int, int] | None:
     """The first two rows of one group that have the same id, or None.
 
@@ -147,7 +162,7 @@ def first_repeat(
 
 
 def _repeat_within(
-    ids: pl.Series, group: GroupOf, rows: slice, hashes: Hashes, lengths: NDArray[np.int64]
+    ids: pl.Series | IdColumn, group: GroupOf, rows: slice, hashes: Hashes, lengths: NDArray[np.int64]
 ) -> tuple[int, int] | None:
     if bool((lengths == lengths[0]).all()):  # groups of one length lie side by side, each a row of its own
         ordered = np.sort(hashes.reshape(len(lengths), -1), axis=1)

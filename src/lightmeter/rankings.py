@@ -59,14 +59,14 @@ def rank_order(run: Run, ties: Ties) -> tuple[NDArray[np.int64] | None, TieCount
     if ties == "error":
         rows = tied[:2] if order is None else order[tied[:2]]
         raise InputError(
-            f"documents {run.doc[int(rows[0])]!r} and {run.doc[int(rows[1])]!r} have the same score {score[tied[0]]:g}",
+            f"documents {run.ids[int(rows[0])]!r} and {run.ids[int(rows[1])]!r} have the same score {score[tied[0]]:g}",
             hint="Ties are refused by ties='error'; accepted otherwise: docno or file",
             **run.place(int(rows[1])),
         )
     if ties == "docno":
         order = np.arange(len(score)) if order is None else order
         block = np.cumsum(np.concatenate([[True], ~equal]))[tied]
-        docs = run.doc.gather(order[tied])
+        docs = run.ids.gather(order[tied])
         frame = pl.DataFrame({"block": block, "doc": docs, "row": order[tied]})
         # block numbers rise along the tied rows, so the sorted rows fit into the same places
         order[tied] = frame.sort(["block", "doc"], descending=[False, True])["row"].to_numpy()

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.codes import changes_of, freeze
+from lightmeter.codes import changes_of, distinct, freeze
 from lightmeter.errors import InputError
 from lightmeter.ids import IdIndex, first_repeat, hash_ids
+from lightmeter.io.id_column import as_series
 from lightmeter.io.tables import RunTable
 
 Array = NDArray[np.float64]
@@ -24,8 +25,8 @@ class Run:
 
     Attributes
     ----------
-    doc, score
-        One row each.
+    ids, score
+        One row each; ``doc`` gives the ids as a series.
     query
         Code of each ranking's query; rankings of one query are neighbours.
     offsets
@@ -48,15 +49,15 @@ class Run:
         starts = changes_of(code)
         #: file row of each row here, or None where they are the same
         self.file_row: NDArray[np.int64] | None = None
-        doc, score = table.doc, table.score
-        if len(np.unique(code[starts])) != len(starts) or (
-            sample is not None and len(np.unique(query[starts])) != len(changes_of(query))
+        ids, score = table.ids, table.score
+        if distinct(code[starts]) != len(starts) or (
+            sample is not None and distinct(query[starts]) != len(changes_of(query))
         ):
             order = np.argsort(code, kind="stable")
             self.file_row = freeze(order)
-            doc, score, code, query = doc.gather(order), score[order], code[order], query[order]
+            ids, score, code, query = ids.gather(order), score[order], code[order], query[order]
             starts = changes_of(code)
-        self.doc, self.score = doc, freeze(score)
+        self.ids, self.score = ids, freeze(score)
         self.offsets = freeze(np.append(starts, len(code)).astype(np.int64))
         self.query = freeze(local[query[starts]])
         self.sample = self.weight = None
@@ -67,11 +68,16 @@ class Run:
         if table.extra is not None and self.file_row is not None:
             self.extra = table.extra[self.file_row]
         self._cache: dict[Any, Any] = {}
-        self._hashes = hash_ids(self.doc)
+        self._hashes = hash_ids(ids)
         self._refuse_repeats()
 
     def __len__(self) -> int:
-        return len(self.doc)
+        return len(self.ids)
+
+    @property
+    def doc(self) -> pl.Series:
+        """The ids as a series; ``ids.gather`` gives some of them without it."""
+        return as_series(self.ids)
 
     def _in_order(self, column: pl.Series) -> pl.Series:
         return column if self.file_row is None else column.gather(self.file_row)
@@ -122,7 +128,7 @@ class Run:
 
     def find(self, index: IdIndex) -> NDArray[np.int32]:
         """The entry of an index for each row, -1 where there is none."""
-        return index.find(self.doc, self.query_at if index.group is not None else None, self._hashes)
+        return index.find(self.ids, self.query_at if index.group is not None else None, self._hashes)
 
     def query_at(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """The query code of some rows."""
@@ -133,13 +139,13 @@ class Run:
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
     def _refuse_repeats(self) -> None:
-        pair = first_repeat(self.doc, self.ranking_at, self.offsets, self._hashes)
+        pair = first_repeat(self.ids, self.ranking_at, self.offsets, self._hashes)
         if pair is not None:
             first, again = pair
             rows = [first, again] if self.file_row is None else [int(self.file_row[r]) for r in (first, again)]
             at, many = self.source.elsewhere(*rows), len(self.source.files) > 1
             raise InputError(
-                f"document {self.doc[again]!r} stands twice in one ranking (first in {at})",
+                f"document {self.ids[again]!r} stands twice in one ranking (first in {at})",
                 accepted="each document once a ranking; several rankings of a query need a sample id each",
                 hint="Remove one of the two, or give the rankings sample ids (column 2)"
                 + (". A folder or pattern is one run: name the files to have one run each" if many else ""),

@@ -154,6 +154,17 @@ def load_terms() -> None:
         import_module(f"lightmeter.{module}")
 
 
+def _load(name: str) -> None:
+    """Import the module that defines one of our terms, and no other: most calls name a few of many."""
+    from importlib import import_module
+
+    import lightmeter
+
+    home = lightmeter.home_of(name)
+    if home is not None and home.removeprefix("lightmeter.") in OURS:
+        import_module(home)
+
+
 def lookup(name: str, kind: str | None = None) -> type[Term]:
     """The class of a term by its name.
 
@@ -162,11 +173,13 @@ def lookup(name: str, kind: str | None = None) -> type[Term]:
     TermError
         With a suggestion, where no term of that kind has the name.
     """
-    load_terms()
     name = ALIASES.get(name, name)
-    for k in [kind] if kind else KINDS:
+    kinds = [kind] if kind else list(KINDS)
+    _load(name)
+    for k in kinds:
         if name in _registry.get(k, {}):
             return _registry[k][name]
+    load_terms()
     if kind:
         others = [k for k in KINDS if name in _registry.get(k, {})]
         if others:
@@ -199,6 +212,8 @@ def _term_kind(constraint: Any) -> str | None:
 def _register(kind: str, cls: type[Term]) -> None:
     if kind not in KINDS:
         raise TermError(f"{cls.__name__}: kind {kind!r}. Accepted: {', '.join(KINDS)}.")
+    if not cls.__module__.startswith("lightmeter."):
+        _load(cls.__name__)  # a name of ours is taken, whether or not it was used before
     known = _registry.setdefault(kind, {}).get(cls.__name__)
     if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
         raise TermError(

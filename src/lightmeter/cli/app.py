@@ -231,18 +231,9 @@ def lightmeter(
         print(context.get_help())
 
 
-def _read_ahead(spec: str) -> Any:
-    """Start to read the first run, if it is a plain file: it comes in while lightmeter is being imported."""
-    from os.path import isfile
-
-    from lightmeter.io.arrow import start_reading
-
-    path = spec if isfile(spec) else spec.partition("=")[2]
-    return start_reading(path) if isfile(path) else None
-
-
 @app.command(cls=PlainCommand, context_settings=_HELP, epilog=EXAMPLES, short_help="Compute measures for runs.")
 def evaluate(
+    context: typer.Context,
     runs: Runs,
     measures: Measures = None,
     qrels: Qrels = None,
@@ -278,7 +269,9 @@ def evaluate(
     The result goes to standard output; the conventions it was made under, and what was ignored, to standard error.
     """
     given = dict(locals())
-    reading = _read_ahead(runs[0])
+    from lightmeter.io.arrow import read_ahead
+
+    reading = given.pop("context").obj or read_ahead(runs[0])
     from lightmeter.cli.evaluate import Request
 
     return Request.of(**given, reading=reading).run

@@ -21,6 +21,8 @@ from lightmeter.errors import LightmeterError
 
 DONE, DEFECT, WRONG_INPUT, CONDITION_HOLDS, INTERRUPTED = 0, 1, 2, 3, 130
 Job = Callable[[], int]
+#: commands whose first arguments are runs
+_READING = ("evaluate",)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,6 +95,10 @@ def _run(given: list[str]) -> int:
 
 def _parse(given: list[str]) -> Job | int | None:
     """The job that the arguments ask for, or an exit code where typer has already answered (``--help``)."""
+    from lightmeter.io.arrow import read_ahead
+
+    # the first run comes in while the command line, and then lightmeter, is being imported
+    reading = read_ahead(given[1]) if len(given) > 1 and given[0] in _READING else None
     import typer
 
     from lightmeter.cli.app import app
@@ -106,7 +112,7 @@ def _parse(given: list[str]) -> Job | int | None:
             if given[0] not in group.commands:
                 raise LightmeterError(later(given) or no_command(given[0], group.commands))
             name, command, given = f"lightmeter {given[0]}", group.commands[given[0]], given[1:]
-        return command.main(given, prog_name=name, standalone_mode=False)
+        return command.main(given, prog_name=name, standalone_mode=False, obj=reading)
     except usage_error as error:
         raise LightmeterError(later(asked) or usage(error)) from None
     except typer.Abort:

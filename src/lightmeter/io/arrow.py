@@ -57,6 +57,14 @@ class Reading:
         return self._small.result() == rows * self.fields - open_end(self.path)
 
 
+def read_ahead(spec: str) -> Reading | None:
+    """Start to read a run as the command line names it, PATH or NAME=PATH, if it is one plain file."""
+    from os.path import isfile
+
+    path = spec if isfile(spec) else spec.partition("=")[2]
+    return start_reading(path) if isfile(path) else None
+
+
 def start_reading(path: str) -> Reading | None:
     """Start to read a file in the background, None unless its first lines are clean TREC lines.
 

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from ..threads import cores, in_threads
 from .arrow import Reading, read_fields, start_reading
+from .id_column import IdColumn
 from .tables import Source
 from .text import BOM, Odd, Scan, broken, head_lines, line_finder, sysdesc_lines
 from .trec import TrecRows
@@ -72,11 +71,8 @@ def _rows(path: str, read: Callable[[], tuple[pa.Table, int] | None], skip: int,
     queries, query = _codes(columns.column("query"))
     seconds, second = _codes(columns.column("second"), constant)
     score = _joined(columns.column("score"), np.float64)
-    doc = columns.column("doc")
+    docs = IdColumn(columns.column("doc"))
     del columns
-    _release()
-    docs = _strings(doc)
-    del doc
     _release()
     # two separators in a row are refused before, so only the first and the last field can be empty
     if not rows or "" in queries or not np.isfinite([score.min(), score.max()]).all():
@@ -175,27 +171,6 @@ def _joined(column: pa.ChunkedArray, dtype: type[Scalar]) -> NDArray[Scalar]:
         whole[at : at + len(values)] = data[values.offset : values.offset + len(values)]
         at += len(values)
     return whole
-
-
-class _Stream:
-    """Arrow's column behind the plain stream interface: handed over as it is, polars would load Arrow's functions."""
-
-    def __init__(self, column: pa.ChunkedArray) -> None:
-        self._column = column
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._column.__arrow_c_stream__(requested_schema)
-
-
-def _strings(column: pa.ChunkedArray) -> pl.Series:
-    """The column as a series of strings, its bytes not copied; a part for each core."""
-    import pyarrow as pa
-
-    chunks = column.chunks
-    step = max(-(-len(chunks) // cores()), 1)
-    groups = [pa.chunked_array(chunks[at : at + step], column.type) for at in range(0, len(chunks), step)]
-    parts = [part for _, part in in_threads(lambda group: pl.Series("doc", _Stream(group)), groups)]
-    return pl.concat(parts, rechunk=False) if parts else pl.Series("doc", [], dtype=pl.String)
 
 
 def _release() -> None:

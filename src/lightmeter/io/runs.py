@@ -134,7 +134,7 @@ def _trec_run(
         whole.source,
         whole.queries,
         whole.query,
-        whole.doc,
+        whole.ids,
         whole.score,
         sample=sample,
         ignored=add_counts(ignored, whole.ignored),

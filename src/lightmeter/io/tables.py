@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from .id_column import IdColumn, as_series
+
 Kind = Literal["hard", "soft", "multi"]
 
 
@@ -64,7 +66,7 @@ class RunTable:
     source: Source
     queries: list[str]
     query: NDArray[np.int32]
-    doc: pl.Series
+    ids: pl.Series | IdColumn
     score: NDArray[np.float64]
     by_rank: bool = False
     sample: pl.Series | None = None
@@ -72,6 +74,11 @@ class RunTable:
     extra: pl.DataFrame | None = None
     ignored: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def doc(self) -> pl.Series:
+        """The ids as a series."""
+        return as_series(self.ids)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from .series import series_of
 
 BOM = codecs.BOM_UTF8
 SYSDESC = b"<SYSDESC>"
@@ -143,7 +144,7 @@ def read_lines(path: str) -> pl.Series:
     array = pa.Array.from_buffers(
         pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     )
-    return pl.Series("line", pl.from_arrow(array))
+    return series_of("line", pa.chunked_array([array]))
 
 
 def sysdesc_lines(lines: list[str]) -> int:

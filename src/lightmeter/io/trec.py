@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from .id_column import IdColumn, as_series
 from .tables import Source
 from .text import read_lines, row_lines, sysdesc_lines
 
@@ -92,7 +93,12 @@ class TrecRows:
     query: NDArray[np.int32]
     seconds: list[str]
     second: NDArray[np.int32]
-    doc: pl.Series
+    ids: pl.Series | IdColumn
     score: NDArray[np.float64]
     source: Source
     ignored: dict[str, int]
+
+    @property
+    def doc(self) -> pl.Series:
+        """The ids as a series."""
+        return as_series(self.ids)
