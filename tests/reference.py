@@ -330,11 +330,11 @@ def square_and_error(draws: list[tuple[float, Shares]]) -> tuple[float, float]:
     return value, math.sqrt((n - 1) / n * sum((u - centre) ** 2 for u in without))
 
 
-def expected(world: World, m: Any, run: str, query: str) -> tuple[float, float | None]:
-    """EED, EER and EEL with the standard error; individual or by group."""
+def expected(world: World, m: Any, run: str, query: str, name: str) -> tuple[float, float | None]:
+    """EED, EER and EEL (``name``) with the standard error; individual or by group."""
     goal = target_exposure(world, m.target, m.user, query, m.cutoff)
     of_nothing = not any(world.gain(query, d) > 0 for d in candidates(world, query))
-    if (goal is None and type(m).__name__ != "EED") or (m.by is not None and m.docs == "relevant" and of_nothing):
+    if (goal is None and name != "EED") or (m.by is not None and m.docs == "relevant" and of_nothing):
         return NAN, None
     goal = goal or {}
     draws = [(w, exposure(world, m.user, query, docs, m.cutoff)) for w, docs in world.draws(run, query)]
@@ -353,7 +353,7 @@ def expected(world: World, m: Any, run: str, query: str) -> tuple[float, float |
     for w, e in draws:
         for d, x in e.items():
             mean[d] = mean.get(d, 0.0) + w * x
-    name, exact = type(m).__name__, world.exact(run, query)
+    exact = world.exact(run, query)
     if name == "EER":
         each = [dot(e, goal) for _, e in draws]
         return dot(mean, goal), 0.0 if exact else mean_error([w for w, _ in draws], each)
@@ -583,7 +583,13 @@ def evaluate(world: World, m: Any, run: str) -> Iterator[tuple[str, float, float
             continue
         name = type(m).__name__
         if name in ("EED", "EER", "EEL"):
-            yield query, *expected(world, m, run, query)
+            yield query, *expected(world, m, run, query, name)
+        elif name in ("nEED", "nEER", "nEEL"):
+            from tests.reference_bounds import normalised
+
+            found = normalised(world, m, run, query)
+            if found is not None:
+                yield query, *found
         elif name == "EESpread":
             yield query, spread(world, m, run, query), None
         elif name == "GFR":

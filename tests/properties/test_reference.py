@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import reference
-from tests.properties.worlds import CUTOFF, call, expected, fair, relevances, share, users, worlds
+from tests.properties.worlds import CUTOFF, call, expected, fair, normalised, relevances, share, users, worlds
 from tests.reference import World
 
 import lightmeter as lm
@@ -54,6 +55,27 @@ def test_relevance(data: Any) -> None:
 @share(1.2)
 def test_expected_exposure(data: Any) -> None:
     agree(data.draw(worlds()), data.draw(st.lists(expected(), min_size=1, max_size=4)))
+
+
+@given(st.data())
+@share(1.2)
+def test_normalised_exposure(data: Any) -> None:
+    agree(data.draw(worlds()), data.draw(st.lists(normalised(), min_size=1, max_size=4)))
+
+
+@given(st.data())
+@share(0.6)
+def test_normalised_exposure_of_whole_rankings(data: Any) -> None:
+    """Rankings of all candidates, where the complete forms are defined."""
+    world = data.draw(worlds(most=2))
+    for run in world.runs.values():
+        for q, rankings in run.items():
+            below = [(d, -1.0 - i) for i, d in enumerate(reference.candidates(world, q))]
+            run[q] = [
+                dataclasses.replace(r, docs=r.docs + [row for row in below if row[0] not in dict(r.docs)])
+                for r in rankings
+            ]
+    agree(world, data.draw(st.lists(normalised(), min_size=1, max_size=4)))
 
 
 @given(st.data())

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.properties.worlds import call, expected, fair, load, relevances, share, worlds
+from tests.properties.worlds import call, expected, fair, load, normalised, relevances, share, worlds
 from tests.reference import Members, Ranking, World
 
 import lightmeter as lm
@@ -77,7 +77,7 @@ def test_every_measure_has_an_example() -> None:
 
 def varied(data: Any, world: World) -> list[Any]:
     """All registered measures, and some with random parameters."""
-    return examples(world) + data.draw(st.lists(relevances() | expected() | fair(world), max_size=4))
+    return examples(world) + data.draw(st.lists(relevances() | expected() | normalised() | fair(world), max_size=4))
 
 
 def table(result: lm.Result) -> Table:

@@ -233,6 +233,26 @@ def expected(draw: Any, kind: Any = None) -> Any:
     )
 
 
+@st.composite
+def normalised(draw: Any, kind: Any = None) -> Any:
+    """nEED, nEER or nEEL with random parameters that have bounds."""
+    kind = kind or draw(st.sampled_from([lm.nEED, lm.nEED, lm.nEER, lm.nEEL]))
+    by = draw(st.sampled_from([None, None, "two"])) if kind is lm.nEED else None
+    user, cutoff = draw(users(document=by is None)), draw(CUTOFF)
+    complete = draw(st.booleans())
+    unbounded = isinstance(user, lm.DCG | lm.ERR) or (isinstance(user, lm.Cascade) and user.p == 1.0)
+    if not complete and by is None and unbounded and kind is not lm.nEER:
+        cutoff = draw(st.integers(1, 8))
+    return kind(
+        user=user,
+        target=lm.Ideal(complete=complete),
+        by=by,
+        docs=draw(st.sampled_from(["relevant", "all"] if complete else ["relevant"])),
+        estimator=draw(st.sampled_from(["unbiased", "plugin"])),
+        cutoff=cutoff,
+    )
+
+
 def feasible(world: World, target: Any, by: str) -> bool:
     """Whether a target for the whole collection has members; without any it is refused."""
     if not isinstance(target, lm.Pool | lm.Relevant) or (
