@@ -18,7 +18,8 @@ EXACT: list[Any] = [
     "EED", "EER", "EEL", "EED(user=Cascade(p=0.7, u=0.6))", "EEL(user=ERR)@2", "EEL(user=DCG)@3", "EEL(by='g')",
     "EED(by='g', docs='all')", "nDCG@2", "nDCG", "nDCG(dcg='exp-log2')@4", "DCG",
     "RBP(p=0.6)", "RBP(p=0.6, rel=2)@2", "gERR(p=0.9, u=0.4)@3",
-    "gERR(p=1, u=0.4)", "EESpread",
+    "gERR(p=1, u=0.4)", "EESpread", "nEED", "nEER", "nEEL(user=Cascade(p=0.7, u=0.6))", "nEEL(user=ERR)@2",
+    "nEED(user=DCG, target=Ideal(complete=True))@3", "nEER(user=ERR, target=Ideal(complete=True))@4",
 ]  # fmt: skip
 DRAWN: list[Any] = ["ERR", "AP", "RR", "GF(by='g')", "AWRF(by='g')", "nDCG(judged_only=True)"]
 
