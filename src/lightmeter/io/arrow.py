@@ -33,16 +33,14 @@ class Reading:
     def __init__(self, path: str, delimiter: str, fields: int, second: str) -> None:
         self.path, self.delimiter, self.fields, self.second = path, delimiter, fields, second
         self._pool = ThreadPoolExecutor(1)
-        # the rank is read as a number only to prove that it is there
         self._table: Future[Any] | None = self._pool.submit(self._read)
-        self._small: Future[int] = self._pool.submit(census, path)
+        self._small: Future[int | None] = self._pool.submit(census, path)
         self._pool.shutdown(wait=False)
 
     def _read(self) -> pa.Table | None:
         """Column 2 is nearly always the same everywhere, which is cheap to see; else its values are coded."""
-        more = {"rank": "int32"}
-        table = read_fields(self.path, self.delimiter, self.fields, more, self.second)
-        return read_fields(self.path, self.delimiter, self.fields, more) if table is None else table
+        table = read_fields(self.path, self.delimiter, self.fields, self.second)
+        return read_fields(self.path, self.delimiter, self.fields) if table is None else table
 
     def take(self) -> pa.Table | None:
         """Arrow's table, None where it found something out of the ordinary; handed over once, so it can be freed."""
@@ -53,7 +51,12 @@ class Reading:
             return None
 
     def proven(self, rows: int) -> bool:
-        """Whether nothing but one separator between fields and one end a line stands at or below the space."""
+        """Whether nothing but one separator between fields and one end a line stands at or below the space.
+
+        Arrow has seen ``fields - 1`` separators and an end in every line. If no more bytes than these are at or below
+        the space (or beyond ASCII), there are no blank lines, carriage returns, other blanks or control characters; and
+        if no two of them are neighbours, no field is empty.
+        """
         return self._small.result() == rows * self.fields - open_end(self.path)
 
 
@@ -95,9 +98,7 @@ def _is_clean(line: str, delimiter: str, fields: int) -> bool:
     return len(cells) == fields and len(line.split()) == fields and cells[3].isdigit() and not line.endswith("\r")
 
 
-def read_fields(
-    source: Any, delimiter: str, fields: int, more: dict[str, str], constant: str | None = None
-) -> pa.Table | None:
+def read_fields(source: Any, delimiter: str, fields: int, constant: str | None = None) -> pa.Table | None:
     """Arrow's table of a run, None where a line has another number of fields or a score is no number.
 
     Parameters
@@ -106,8 +107,6 @@ def read_fields(
         A path, or an Arrow file.
     delimiter, fields
         What lines look like.
-    more
-        Further columns and their Arrow types.
     constant
         The only value that column 2 may have, if it need not be coded: the column is then of truth values.
     """
@@ -118,7 +117,6 @@ def read_fields(
         source = pa.OSFile(source)  # from a path Arrow would tell compression by the name
     coded = pa.dictionary(pa.int32(), pa.string())
     types = {"query": coded, "second": coded, "doc": pa.string(), "score": pa.float64()}
-    types |= {name: pa.type_for_alias(kind) for name, kind in more.items()}
     if constant is not None:
         types["second"] = pa.bool_()
     try:
@@ -142,8 +140,10 @@ def read_fields(
         return None
 
 
-def census(path: str) -> int:
-    """Number of bytes at or below the space, or beyond ASCII."""
+def census(path: str) -> int | None:
+    """Number of bytes at or below the space, or beyond ASCII; None where two of them are neighbours or the file begins
+    with one.
+    """
     import mmap
 
     import numpy as np
@@ -151,17 +151,24 @@ def census(path: str) -> int:
     with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
         # beyond ASCII a signed byte is negative
         signed = np.frombuffer(data, np.int8)
-        total = 0
-        below = np.empty(_PIECE, dtype=bool)
+        total, neighbours = 0, False
+        below, both = np.empty(_PIECE + 1, dtype=bool), np.empty(_PIECE, dtype=bool)
+        below[0] = True  # before the first byte
         for at in range(0, len(signed), _PIECE):
             piece = signed[at : at + _PIECE]
-            total += int(np.count_nonzero(np.less_equal(piece, 32, out=below[: len(piece)])))
+            n = len(piece)
+            total += int(np.count_nonzero(np.less_equal(piece, 32, out=below[1 : n + 1])))
+            neighbours = bool(np.logical_and(below[1 : n + 1], below[:n], out=both[:n]).any())
+            if neighbours:
+                break
+            below[0] = below[n]
         del signed, piece
-    return total
+    return None if neighbours else total
 
 
 def open_end(path: str) -> int:
-    """1 where the last line has no end, else 0."""
+    """1 where the last line has no end, else 0; 2 where it ends with a separator, so that its last field is empty."""
     with open(path, "rb") as stream:
         stream.seek(-1, 2)
-        return int(stream.read(1) != b"\n")
+        last = stream.read(1)
+        return 0 if last == b"\n" else 2 if last in b" \t" else 1

@@ -39,7 +39,7 @@ def fast_run(path: str, reading: Reading | None = None) -> TrecRows | None:
     reading = reading or start_reading(path)
     if reading is not None:
         plain = reading
-        rows = _rows(path, lambda: _plain(plain), 0, plain.second)
+        rows = _rows(path, lambda: _table(plain), 0, plain.second)
         if rows is not None and reading.proven(len(rows.score)):
             return rows
     return _rest(path)
@@ -82,31 +82,10 @@ def _rows(path: str, read: Callable[[], tuple[pa.Table, int] | None], skip: int,
     return TrecRows(queries, query, seconds, second, docs, score, source, {k: n for k, n in ignored.items() if n})
 
 
-# Plain files
-
-
-def _plain(reading: Reading) -> tuple[pa.Table, int] | None:
-    """What Arrow read by itself; None where a field is empty.
-
-    Arrow has seen n - 1 separators and an end in every line. If no more bytes than these are at or below the space (or
-    beyond ASCII), which the census tells, there are no blank lines, carriage returns, other blanks or control
-    characters. A separator too many in one place could make up for a missing field elsewhere in the line, but then a
-    field is empty: the rank, which is no number then, or one that is looked at here and in ``_rows``.
-    """
+def _table(reading: Reading) -> tuple[pa.Table, int] | None:
+    """What Arrow read by itself; :meth:`Reading.proven` tells whether it can be believed."""
     table = reading.take()
-    if table is None or _shortest(table.column("doc")) == 0 or "" in _names(table.column("second")):
-        return None
-    return table.drop_columns(["rank"]), 0
-
-
-def _shortest(column: pa.ChunkedArray) -> int:
-    """Bytes of the shortest string."""
-    least = 1 << 30
-    for chunk in column.chunks:
-        if len(chunk):
-            ends = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
-            least = min(least, int((ends[1:] - ends[:-1]).min()))
-    return least
+    return None if table is None else (table, 0)
 
 
 # Other files
@@ -130,7 +109,7 @@ def _watched(path: str, skip: int, delimiter: str, n: int) -> tuple[pa.Table, in
     other = b" " if delimiter == "\t" else b"\t"
     scan = Scan(path, skip, blanks=other, single=ord(delimiter))
     try:
-        table = read_fields(pa.PythonFile(scan, mode="r"), delimiter, n, {})
+        table = read_fields(pa.PythonFile(scan, mode="r"), delimiter, n)
     except Odd:
         return None
     except OSError as error:
@@ -141,12 +120,6 @@ def _watched(path: str, skip: int, delimiter: str, n: int) -> tuple[pa.Table, in
 
 
 # Arrow's columns
-
-
-def _names(column: pa.ChunkedArray) -> set[str]:
-    """Every value of a coded column, whose chunks may still have codes of their own; nothing of one that is not."""
-    coded = hasattr(column.type, "value_type")
-    return {name for chunk in column.chunks for name in chunk.dictionary.to_pylist()} if coded else set()
 
 
 def _codes(column: pa.ChunkedArray, constant: str = "") -> tuple[list[str], NDArray[np.int32]]:
