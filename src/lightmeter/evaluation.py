@@ -96,7 +96,7 @@ def evaluate(
     _check_choice("missing", missing, MISSING)
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1):
         raise LightmeterError(f"depth is {depth!r}. Accepted: a whole number of at least 1, or None.")
-    chosen = _policy(policy, ties, collection)
+    chosen = chosen_policy(policy, ties, collection)
     ranked, tied = _rank(collection, chosen, depth)
     context = Context(collection, ranked, chosen, unknown)
     leaves = _leaves(asked)
@@ -128,6 +128,18 @@ def evaluate(
     return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, asked, parts))
 
 
+def ranked_context(
+    collection: Collection,
+    policy: Policy | str | None = None,
+    ties: Ties | None = None,
+    depth: int | None = None,
+    unknown: Unknown = "uniform",
+) -> Context:
+    """The rankings that an evaluation with these options looks at, for whoever wants to look into them."""
+    chosen = chosen_policy(policy, ties, collection)
+    return Context(collection, _rank(collection, chosen, depth)[0], chosen, unknown)
+
+
 def _measures(given: Any) -> list[Measure]:
     if given is None or (not isinstance(given, str | Measure | type) and not isinstance(given, Iterable)):
         raise LightmeterError(f"the measures are {given!r}. Accepted: a measure or its notation, or a list of them.")
@@ -149,7 +161,8 @@ def _check_choice(name: str, value: Any, options: Iterable[str]) -> None:
         raise LightmeterError(f"{name} is {value!r}.{suggest(str(value), options)} Accepted: {', '.join(options)}.")
 
 
-def _policy(policy: Policy | str | type | None, ties: Ties | None, collection: Collection) -> Policy:
+def chosen_policy(policy: Policy | str | type | None, ties: Ties | None, collection: Collection) -> Policy:
+    """The policy of a call, if it fits the runs; by default whichever they call for."""
     if isinstance(policy, str):
         policy = parse(policy, kind="policy")
     if isinstance(policy, type) and issubclass(policy, Policy):
