@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lightmeter.evaluation import evaluate
     from lightmeter.exposure.public import expected_exposure, rank_marginals
     from lightmeter.fair_tables import FairTable, fair_table
+    from lightmeter.io.write_runs import write_run
     from lightmeter.loading import load
     from lightmeter.measures.attention import ABR, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from lightmeter.users import Attention, Cascade, Inverse, TopK, User
     from lightmeter.values import Values
 
+    from lightmeter.sampled import sample
 _HOME = {
     "lightmeter.clicks.estimate": "estimate_attention",
     "lightmeter.clicks.merit": "click_merit",
@@ -50,6 +52,7 @@ _HOME = {
     "lightmeter.measures.base": "Measure",
     "lightmeter.measures.exposure": "EED EEL EER",
     "lightmeter.measures.normalised": "nEED nEEL nEER",
+    "lightmeter.io.write_runs": "write_run",
     "lightmeter.measures.spread": "EESpread",
     "lightmeter.measures.gfr": "GFR",
     "lightmeter.measures.groups": "AWRF GF DeltaGF DistrSim MaxDeviation",
@@ -70,6 +73,7 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names.spl
 __all__ = [
     "ABR",
     "AP",
+    "lightmeter.sampled": "sample",
     "AWRF",
     "DCG",
     "EED",
@@ -163,3 +167,5 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+    "sample",
+    "write_run",

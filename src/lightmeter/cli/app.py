@@ -204,6 +204,41 @@ Level = Annotated[str | None, _option("--level", takes="P", text="Level of the i
 Resamples = Annotated[
     str | None, _option("--resamples", takes="N", text="Resamples of the bootstrap over queries; by default 1000.")
 ]
+
+# Drawn rankings
+DrawnRun = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="The run that the policy starts from: a TREC file or a table, plain or compressed.",
+        show_default=False,
+    ),
+]
+DrawnPolicy = Annotated[
+    str | None,
+    _option(
+        "--policy",
+        takes="POLICY",
+        text="What makes the rankings: PlackettLuce(alpha=1), RankTransposition(theta=0.5), Uniform, Oracle.",
+    ),
+]
+DrawnSamples = Annotated[str | None, _option("--samples", takes="N", text="Rankings a query; by default 100.")]
+DrawnDepth = Annotated[
+    str | None, _option("--depth", takes="N", text="Rerank the first N documents, leave the others out.")
+]
+DrawnTies = Annotated[
+    str | None, _option("--ties", takes="docno|file|error", text="Order of equal scores in the run; by default docno.")
+]
+DrawnOutput = Annotated[
+    str | None,
+    _option(
+        "--output",
+        "-o",
+        takes="FILE",
+        text="Write there instead of to standard output: .csv, .tsv, .jsonl and .parquet are tables, other names "
+        "TREC; .gz and .zst compress.",
+    ),
+]
 Seed = Annotated[str | None, _option("--rng", takes="SEED", text="Seed of what is drawn at random; by default 0.")]
 
 EXAMPLES = """Examples:
@@ -297,6 +332,30 @@ def attention(
     """
     given = dict(locals())
     from lightmeter.cli.attention import Request
+
+    return Request.of(**given).run
+
+
+@app.command(cls=PlainCommand, context_settings=_HELP)
+def sample(
+    run_file: DrawnRun,
+    policy: DrawnPolicy = None,
+    samples: DrawnSamples = None,
+    rng: Seed = None,
+    depth: DrawnDepth = None,
+    ties: DrawnTies = None,
+    qrels: Qrels = None,
+    columns: Columns = None,
+    plugins: Plugin = None,
+    output: DrawnOutput = None,
+    quiet: Quiet = False,
+) -> Any:
+    """Draw rankings from a policy and write them as a run with several rankings a query.
+
+    'lightmeter evaluate' reads the run back: what 'evaluate RUN --policy POLICY' draws for the same seed.
+    """
+    given = dict(locals())
+    from lightmeter.cli.sample import Request
 
     return Request.of(**given).run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lightmeter.cli.messages import later_policy
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.plugins import parse_term
 from lightmeter.terms import ALIASES, registered
@@ -112,6 +113,18 @@ def read_measure(text: str) -> Any:
         return parse_term(text, "measure")
     except TermError as error:
         raise TermError(_several(text) or foreign(text) or _inner(error) or str(error)) from None
+
+
+def read_policy(text: str, ties: str | None) -> Any:
+    """A policy from its notation, if it does not disagree with a rule for ties that is given too."""
+    try:
+        policy = parse_term(text, "policy")
+    except LightmeterError as error:
+        raise later_policy(text) or error from None
+    own = getattr(policy, "ties", None)
+    if ties is not None and own != ties and re.search(r"\bties\s*=", text):
+        raise LightmeterError(f"--policy {text} and --ties {ties} disagree about equal scores. Give one of the two.")
+    return policy
 
 
 def read_signed(text: str, read: Any) -> Any:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 import shlex
 import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from lightmeter.cli.asked import read_measure
+from lightmeter.cli.asked import read_measure, read_policy
 from lightmeter.cli.gates import read_gates
 from lightmeter.cli.measured import attributes_of, files_of, with_components
-from lightmeter.cli.messages import choose, later_policy, not_yet, say
+from lightmeter.cli.messages import choose, not_yet, say
 from lightmeter.cli.notes import told
 from lightmeter.cli.options import numbers_by_name, pairs, seed, texts_by_name, whole_number
 from lightmeter.cli.progress import Progress
@@ -110,7 +109,7 @@ def perform(request: Request) -> Outcome:
     with foreign_code():
         gates = read_gates(request.fail_if)
         measures = [read_measure(text) for text in request.measures]
-        policy = _policy(request.policy, request.ties)
+        policy = None if request.policy is None else read_policy(request.policy, request.ties)
     asked = list(dict.fromkeys([*measures, *(g.measure for g in gates)]))
     collection = _load(request, asked)
     within = files_of([*asked, policy])
@@ -208,19 +207,6 @@ def _refuse_measure(run: str) -> None:
     except LightmeterError:
         return
     raise LightmeterError(f"there is no run {run!r}, but a measure of that name. Repeat -m for each measure: -m {run}.")
-
-
-def _policy(text: str | None, ties: str | None) -> Any:
-    if text is None:
-        return None
-    try:
-        policy = parse_term(text, "policy")
-    except LightmeterError as error:
-        raise later_policy(text) or error from None
-    own = getattr(policy, "ties", None)
-    if ties is not None and own != ties and re.search(r"\bties\s*=", text):
-        raise LightmeterError(f"--policy {text} and --ties {ties} disagree about equal scores. Give one of the two.")
-    return policy
 
 
 def _load(request: Request, measures: list[Any]) -> Collection:

@@ -37,7 +37,7 @@ def not_yet(what: str, instead: str = "") -> LightmeterError:
 def later(arguments: list[str]) -> str | None:
     """The message where a command or option of a later version is asked for."""
     if arguments and arguments[0] in _COMMANDS:
-        return str(not_yet(f"the command '{arguments[0]}'", "There are: evaluate, attention, measures, demo."))
+        return str(not_yet(f"the command '{arguments[0]}'", "There are: evaluate, attention, sample, measures, demo."))
     for text in arguments:
         option = text.partition("=")[0]
         if option in _OPTIONS:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
 
 from lightmeter.errors import LightmeterError
 
@@ -40,9 +41,20 @@ def check_not_input(path: str, option: str, inputs: Iterable[str]) -> None:
 
 def write_whole(path: str, content: bytes) -> None:
     """Write a file so that it is there whole or as it was before; a device or pipe is written directly."""
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: str) -> Iterator[BinaryIO]:
+    """A file to write piece by piece: there whole once all went well, else as it was before.
+
+    It is written under a temporary name beside the target. A device or pipe is written directly.
+    """
     if os.path.exists(path) and not _regular(path):
         try:
-            Path(path).write_bytes(content)
+            with open(path, "wb") as direct:
+                yield direct
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -52,8 +64,8 @@ def write_whole(path: str, content: bytes) -> None:
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name[:200]}.{os.getpid()}.part")
     try:
-        with open(temporary, "xb") as handle:
-            handle.write(content)
+        with open(temporary, "xb") as file:
+            yield file
         if os.path.exists(target):
             os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
         os.replace(temporary, target)
