@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from lightmeter.clicks.merit import click_merit
     from lightmeter.clicks.result import AttentionEstimate
     from lightmeter.collection import Collection
+    from lightmeter.comparing.comparison import Comparison
+    from lightmeter.comparing.making import compare
     from lightmeter.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
     from lightmeter.errors import InputError, LightmeterError, MissingExtraError, TermError
     from lightmeter.evaluation import evaluate
@@ -17,52 +19,65 @@ if TYPE_CHECKING:
     from lightmeter.fair_tables import FairTable, fair_table
     from lightmeter.io.write_runs import write_run
     from lightmeter.loading import load
+    from lightmeter.measures.amortised import MeanExposure
     from lightmeter.measures.attention import ABR, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
     from lightmeter.measures.cascade import ERR, gERR, iRBU
+    from lightmeter.measures.divergence_sums import NDKL
     from lightmeter.measures.exposure import EED, EEL, EER
     from lightmeter.measures.gains import DCG, RBP, nDCG
     from lightmeter.measures.gfr import GFR
     from lightmeter.measures.groups import AWRF, GF, DeltaGF, DistrSim, MaxDeviation
+    from lightmeter.measures.inequality import IAA, Entropy, GeneralizedEntropy, Gini
     from lightmeter.measures.normalised import nEED, nEEL, nEER
+    from lightmeter.measures.ratios import DIR, DTR, ExposureGap, ExposureRatio, logDP, logEUR, logRUR
     from lightmeter.measures.relevance import AP, RR, Judged, P, R
+    from lightmeter.measures.skew import MaxSkew, MinSkew, Skew
     from lightmeter.measures.spread import EESpread
     from lightmeter.notation import parse
     from lightmeter.params import param
     from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
     from lightmeter.result import Result
+    from lightmeter.sampled import sample
     from lightmeter.targets import Equal, Given, Ideal, Pool, Proportional, Relevant, Target, Uniform
     from lightmeter.terms import Term
     from lightmeter.users import Attention, Cascade, Inverse, TopK, User
     from lightmeter.values import Values
 
-    from lightmeter.sampled import sample
 _HOME = {
     "lightmeter.clicks.estimate": "estimate_attention",
     "lightmeter.clicks.merit": "click_merit",
     "lightmeter.clicks.result": "AttentionEstimate",
     "lightmeter.collection": "Collection",
+    "lightmeter.comparing.comparison": "Comparison",
+    "lightmeter.comparing.making": "compare",
     "lightmeter.divergences": "JSD KL NMD RNOD TV W1 Divergence SqL2",
     "lightmeter.errors": "InputError LightmeterError MissingExtraError TermError",
     "lightmeter.evaluation": "evaluate",
     "lightmeter.exposure.public": "expected_exposure rank_marginals",
     "lightmeter.fair_tables": "FairTable fair_table",
+    "lightmeter.io.write_runs": "write_run",
     "lightmeter.loading": "load",
     "lightmeter.measures.attention": "ABR Count MeanScore Share",
     "lightmeter.measures.base": "Measure",
     "lightmeter.measures.exposure": "EED EEL EER",
     "lightmeter.measures.normalised": "nEED nEEL nEER",
-    "lightmeter.io.write_runs": "write_run",
     "lightmeter.measures.spread": "EESpread",
     "lightmeter.measures.gfr": "GFR",
     "lightmeter.measures.groups": "AWRF GF DeltaGF DistrSim MaxDeviation",
     "lightmeter.measures.cascade": "ERR gERR iRBU",
     "lightmeter.measures.gains": "DCG RBP nDCG",
     "lightmeter.measures.relevance": "AP RR Judged P R",
+    "lightmeter.measures.skew": "MaxSkew MinSkew Skew",
+    "lightmeter.measures.divergence_sums": "NDKL",
+    "lightmeter.measures.ratios": "DIR DTR ExposureGap ExposureRatio logDP logEUR logRUR",
+    "lightmeter.measures.inequality": "IAA Entropy GeneralizedEntropy Gini",
+    "lightmeter.measures.amortised": "MeanExposure",
     "lightmeter.notation": "parse",
     "lightmeter.params": "param",
     "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
     "lightmeter.result": "Result",
+    "lightmeter.sampled": "sample",
     "lightmeter.targets": "Equal Given Ideal Pool Proportional Relevant Target Uniform",
     "lightmeter.terms": "Term",
     "lightmeter.users": "Attention Cascade Inverse TopK User",
@@ -73,17 +88,20 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names.spl
 __all__ = [
     "ABR",
     "AP",
-    "lightmeter.sampled": "sample",
     "AWRF",
     "DCG",
+    "DIR",
+    "DTR",
     "EED",
     "EEL",
     "EER",
     "ERR",
     "GF",
     "GFR",
+    "IAA",
     "JSD",
     "KL",
+    "NDKL",
     "NMD",
     "RBP",
     "RNOD",
@@ -94,13 +112,19 @@ __all__ = [
     "AttentionEstimate",
     "Cascade",
     "Collection",
+    "Comparison",
     "Count",
     "DeltaGF",
     "DistrSim",
     "Divergence",
     "EESpread",
+    "Entropy",
     "Equal",
+    "ExposureGap",
+    "ExposureRatio",
     "FairTable",
+    "GeneralizedEntropy",
+    "Gini",
     "Given",
     "Ideal",
     "InputError",
@@ -108,8 +132,11 @@ __all__ = [
     "Judged",
     "LightmeterError",
     "MaxDeviation",
+    "MaxSkew",
+    "MeanExposure",
     "MeanScore",
     "Measure",
+    "MinSkew",
     "MissingExtraError",
     "Oracle",
     "P",
@@ -123,6 +150,7 @@ __all__ = [
     "Result",
     "Samples",
     "Share",
+    "Skew",
     "SqL2",
     "Static",
     "Target",
@@ -133,6 +161,7 @@ __all__ = [
     "User",
     "Values",
     "click_merit",
+    "compare",
     "estimate_attention",
     "evaluate",
     "expected_exposure",
@@ -140,6 +169,9 @@ __all__ = [
     "gERR",
     "iRBU",
     "load",
+    "logDP",
+    "logEUR",
+    "logRUR",
     "nDCG",
     "nEED",
     "nEEL",
@@ -147,6 +179,8 @@ __all__ = [
     "param",
     "parse",
     "rank_marginals",
+    "sample",
+    "write_run",
 ]
 
 
@@ -167,5 +201,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-    "sample",
-    "write_run",

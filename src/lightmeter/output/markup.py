@@ -35,8 +35,12 @@ def latex(grid: Grid, notes: list[str]) -> str:
 
 
 def _latex_row(texts: Iterable[str], numbers: Iterable[str] = ()) -> str:
-    escaped = ("".join(_LATEX.get(c, c) for c in text) for text in texts)
-    return " & ".join([*escaped, *numbers]) + r" \\"
+    return " & ".join([*map(escaped, texts), *numbers]) + r" \\"
+
+
+def escaped(text: str) -> str:
+    """Text that LaTeX leaves alone."""
+    return "".join(_LATEX.get(c, c) for c in text)
 
 
 def _latex_entry(entry: Entry | None) -> str:

@@ -1,0 +1,178 @@
+"""Which pairs of runs differ: one test for each pair and column, adjusted over all that are made in a call."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.comparing.columns import Column
+from lightmeter.statistics.adjust import adjusted
+from lightmeter.statistics.bootstrap import bootstrap_intervals
+from lightmeter.statistics.paired import paired_test
+from lightmeter.statistics.tukey import Form, randomised_tukey
+
+Array = NDArray[np.float64]
+TESTS = ("tukey", "t", "wilcoxon", "randomization", "bootstrap")
+#: resamples unless more are asked for, or needed so that something can be significant
+RESAMPLES = 5000
+_ENOUGH = 100_000
+
+PAIRS = {
+    "run_a": pl.String,
+    "run_b": pl.String,
+    "measure": pl.String,
+    "group": pl.String,
+    "difference": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "effect": pl.Float64,
+    "test": pl.String,
+    "n": pl.Int64,
+    "wins": pl.Int64,
+    "losses": pl.Int64,
+    "ties": pl.Int64,
+    "normality": pl.Float64,
+    "reason": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How runs are tested.
+
+    Attributes
+    ----------
+    test, alpha, adjust
+        Name of the test, level, and adjustment for many tests.
+    resamples, rng
+        Permutations or resamples, and the seed.
+    pairs
+        Indices of the runs of each pair, ``[pairs, 2]``.
+    form
+        Form of the p-value of Tukey's test.
+    """
+
+    test: str
+    alpha: float
+    adjust: str
+    resamples: int
+    rng: int
+    pairs: NDArray[np.int64]
+    form: Form
+
+
+def pairs_of(runs: int, baseline: int | None) -> NDArray[np.int64]:
+    """All pairs of runs, or each run with the baseline (the second of the pair)."""
+    if baseline is not None:
+        return np.array([(i, baseline) for i in range(runs) if i != baseline], dtype=np.int64).reshape(-1, 2)
+    return np.array([(i, j) for i in range(runs) for j in range(i + 1, runs)], dtype=np.int64).reshape(-1, 2)
+
+
+def default_adjust(test: str) -> str:
+    """Tukey's test takes care of its pairs itself."""
+    return "none" if test == "tukey" else "holm"
+
+
+def enough(test: str, tests: int, alpha: float) -> int:
+    """Resamples by default: for tests that are adjusted afterwards so many that something can be significant."""
+    needed = math.ceil(2 * tests / alpha) if test in ("randomization", "bootstrap") else 0
+    return min(max(RESAMPLES, needed), _ENOUGH)
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Tests of one column: an entry a pair."""
+
+    difference: Array
+    p: Array
+    effect: Array
+    normality: Array
+    reason: list[str | None]
+
+
+def tests_of(column: Column, plan: Plan) -> Tested:
+    """Test the pairs of one column."""
+    a, b = plan.pairs.T
+    number = len(plan.pairs)
+    nothing = np.full(number, np.nan)
+    difference = column.mean[a] - column.mean[b]
+    if column.n < 2:
+        return Tested(difference, nothing, nothing, nothing, ["few_queries"] * number)
+    if plan.test == "tukey":
+        found = randomised_tukey(column.common, permutations=plan.resamples, rng=plan.rng, form=plan.form)
+        return Tested(difference, found.p[a, b], found.effect[a, b], nothing, [None] * number)
+    differences = column.common[a] - column.common[b]
+    made = paired_test(differences, plan.test, resamples=plan.resamples, rng=plan.rng, tol=column.tol)
+    return Tested(difference, made.p, made.effect, made.normality, made.reason)
+
+
+def table_of_pairs(columns: list[Column], runs: list[str], plan: Plan) -> pl.DataFrame:
+    """The table of pairs, columns one after the other."""
+    tested = [tests_of(column, plan) for column in columns]
+    p = np.concatenate([t.p for t in tested])
+    frames = []
+    p_adjusted = np.split(adjusted(p, plan.adjust), len(columns))
+    for column, found, corrected in zip(columns, tested, p_adjusted, strict=True):
+        low, high = _intervals(column, plan)
+        wins, losses, ties = _wins(column, plan)
+        frames.append(
+            pl.DataFrame(
+                {
+                    "run_a": [runs[i] for i in plan.pairs[:, 0]],
+                    "run_b": [runs[i] for i in plan.pairs[:, 1]],
+                    "measure": str(column.measure),
+                    "group": column.group,
+                    "difference": found.difference,
+                    "low": low,
+                    "high": high,
+                    "p": found.p,
+                    "p_adjusted": corrected,
+                    "effect": found.effect,
+                    "test": plan.test,
+                    "n": column.n,
+                    "wins": wins,
+                    "losses": losses,
+                    "ties": ties,
+                    "normality": found.normality,
+                    "reason": found.reason,
+                },
+                schema=PAIRS,
+            )
+        )
+    return pl.concat(frames)
+
+
+def _intervals(column: Column, plan: Plan) -> tuple[Array, Array]:
+    if not column.n:
+        return (np.full(len(plan.pairs), np.nan),) * 2
+    differences = column.common[plan.pairs[:, 0]] - column.common[plan.pairs[:, 1]]
+    found = bootstrap_intervals(differences, level=1 - plan.alpha, rng=plan.rng)
+    return found.low, found.high
+
+
+def _wins(column: Column, plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Queries on which the first run is better, worse, and neither."""
+    better = column.sign * (column.common[plan.pairs[:, 0]] - column.common[plan.pairs[:, 1]])
+    wins, losses = (better > column.tol).sum(axis=1), (better < -column.tol).sum(axis=1)
+    return wins, losses, column.n - wins - losses
+
+
+def different(column: Column, pairs: pl.DataFrame, plan: Plan, runs: int) -> NDArray[np.bool_]:
+    """Which pairs of runs differ significantly, ``[runs, runs]``; ``pairs`` are those of the column."""
+    out = np.zeros((runs, runs), dtype=bool)
+    below = pairs["p_adjusted"].to_numpy() < plan.alpha
+    out[plan.pairs[:, 0], plan.pairs[:, 1]] = below
+    return out | out.T
+
+
+def smallest(test: str, resamples: int, n: int) -> float:
+    """The smallest p-value that a test of resamples can give."""
+    if test == "randomization" and n < 60 and 2**n <= resamples:
+        return float(2.0 ** (1 - n))
+    return 1.0 / (resamples + 1) if test in ("tukey", "randomization", "bootstrap") else 0.0
