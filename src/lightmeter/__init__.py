@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lightmeter.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
     from lightmeter.errors import InputError, LightmeterError, MissingExtraError, TermError
     from lightmeter.evaluation import evaluate
+    from lightmeter.exposure.mixtures import decompose, frontier_exposure
     from lightmeter.exposure.public import expected_exposure, rank_marginals
     from lightmeter.fair_tables import FairTable, fair_table
     from lightmeter.io.write_runs import write_run
@@ -59,6 +60,7 @@ _HOME = {
     "lightmeter.io.write_runs": "write_run",
     "lightmeter.loading": "load",
     "lightmeter.measures.attention": "ABR Count MeanScore Share",
+    "lightmeter.exposure.mixtures": "decompose frontier_exposure",
     "lightmeter.measures.base": "Measure",
     "lightmeter.measures.exposure": "EED EEL EER",
     "lightmeter.measures.normalised": "nEED nEEL nEER",
@@ -179,10 +181,12 @@ __all__ = [
     "param",
     "parse",
     "rank_marginals",
+    "decompose",
     "sample",
     "write_run",
 ]
 
+    "frontier_exposure",
 
 def home_of(name: str) -> str | None:
     """The module that defines a public name."""
