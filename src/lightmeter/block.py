@@ -90,7 +90,7 @@ class Block:
         """Grades; unjudged and negative ones count as 0."""
         if self.context.collection.judgments is None:
             return np.zeros(self.shape)
-        return np.append(self.judgments.gain, 0.0)[self.judgment]
+        return self.judgments.gain_or_0[self.judgment]
 
     @cached_property
     def score(self) -> Array:

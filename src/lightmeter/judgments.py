@@ -40,6 +40,11 @@ class Judgments:
         self.index = IdIndex(self.doc, self.query)
 
     @cached_property
+    def gain_or_0(self) -> Array:
+        """The gains, and a 0 behind them: what the code -1 (not judged) finds."""
+        return freeze(np.append(self.gain, 0.0))
+
+    @cached_property
     def max_grade(self) -> float:
         """The highest grade of all."""
         return float(self.gain.max(initial=0.0))

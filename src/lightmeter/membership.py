@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +39,17 @@ class Membership:
         The attribute.
     size
         Number of values, with those of unknown documents under ``unknown='distinct'``.
-    ranking, rank, value, weight
-        One entry a (place, value) pair, sorted by ranking; multi-valued documents are split equally.
+    position, value, weight
+        One entry a (place, value) pair, in order of the places (``ranking * ranks + rank``); multi-valued documents are
+        split equally.
+    every
+        Whether each place has exactly one pair: then what is asked of the places is that of the pairs.
     spread
         ``[rankings, ranks]``: 1 where an unknown document counts for all values alike (``unknown='uniform'``), or None.
     known
         ``[rankings, ranks]``: which places count at all.
+    all_known
+        Whether all do that are not padding.
     multi
         For a multi-valued attribute how many values the document of each pair has; weight x multi is its membership in
         full.
@@ -52,13 +58,34 @@ class Membership:
     attribute: Attribute
     size: int
     shape: tuple[int, int]
-    ranking: NDArray[np.int64]
-    rank: NDArray[np.int64]
+    position: NDArray[np.int64]
     value: NDArray[np.int64]
     weight: Array
     spread: Array | None
     known: NDArray[np.bool_]
+    all_known: bool
     multi: Array | None = None
+    every: bool = False
+
+    @cached_property
+    def ranking(self) -> NDArray[np.int64]:
+        """The ranking of each pair."""
+        return self.position // max(self.shape[1], 1)
+
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        """The rank of each pair, from 0."""
+        return self.position % max(self.shape[1], 1)
+
+    def of_pairs(self, places: NDArray[Any]) -> NDArray[Any]:
+        """What ``[rankings, ranks]`` holds at the place of each pair."""
+        flat = places.reshape(-1)
+        return flat if self.every else flat[self.position]
+
+    @cached_property
+    def known_above(self) -> NDArray[np.int64]:
+        """How many of the first k documents count, ``[rankings, ranks]``."""
+        return np.cumsum(self.known, axis=1)
 
     def columns(self, target: Distribution | None, query: NDArray[np.int32]) -> Columns:
         """The memberships beside a target, value by value."""
@@ -101,9 +128,9 @@ class Columns:
         count fully in each value.
         """
         m = self.membership
-        at = m.ranking * self.width + self.column
+        start = np.broadcast_to(np.arange(m.shape[0])[:, None] * self.width, m.shape)
         share = m.weight * m.multi if full and m.multi is not None else m.weight
-        out = sum_by(at, share * weights[m.ranking, m.rank], m.shape[0] * self.width)
+        out = sum_by(m.of_pairs(start) + self.column, share * m.of_pairs(weights), m.shape[0] * self.width)
         out = out.reshape(m.shape[0], self.width)
         if m.spread is not None:
             out += (m.spread * weights).sum(axis=1, keepdims=True) / m.size
@@ -132,7 +159,7 @@ class Columns:
         across = min(max(CUBE // max(self.width, 1), 16), max(depth, 1))
         step = max(CUBE // max(across * self.width, 1), 1)
         bounds = np.searchsorted(m.ranking, np.arange(0, rankings + step, step))
-        count = np.cumsum(m.known[:, :depth], axis=1)
+        count = m.known_above[:, :depth]
         for number, start in enumerate(range(0, rankings, step)):
             part = slice(start, min(start + step, rankings))
             pairs = slice(bounds[number], bounds[number + 1])
@@ -151,6 +178,56 @@ class Columns:
                 above = cube[:, :, -1].copy()
                 cube /= np.maximum(count[part, ranks], 1)
                 yield part, ranks, np.moveaxis(cube, 0, -1), count[part, ranks] > 0
+
+    def prefixes_at(
+        self, wanted: NDArray[np.bool_]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Array, Any]]:
+        """Distributions over the first k documents, at some ranks k of each ranking only, in pieces that fit the cache.
+
+        What stands between two of these ranks is summed at once, so the cost follows their number.
+
+        Parameters
+        ----------
+        wanted
+            Which ranks, ``[rankings, ranks]``.
+
+        Yields
+        ------
+        ranking, rank, p, some
+            The wanted places in order of ranking and rank, their distributions ``[places, width]`` and whether any of
+            the first k documents is known ``[places]``.
+        """
+        m = self.membership
+        behind = np.cumsum(wanted, axis=1, dtype=np.int32)
+        slot = behind - wanted  # the documents from one wanted rank to the next share a slot
+        many = behind[:, -1] if wanted.shape[1] else np.zeros(len(wanted), np.int32)
+        if int(many.max(initial=0)) * self.width > 16 * CUBE:  # one long list and many values
+            for of, ranks, cells, any_known in self.prefixes(wanted.shape[1]):
+                ranking, rank = np.nonzero(wanted[of, ranks])
+                yield ranking + of.start, rank + ranks.start, cells[ranking, rank], any_known[ranking, rank]
+            return
+        step = max(CUBE // max(int(many.max(initial=0)) * self.width, 1), 1)
+        ranks = wanted.shape[1]
+        bounds = np.searchsorted(m.position, np.arange(0, len(wanted) + step, step) * ranks)
+        for number, start in enumerate(range(0, len(wanted), step)):
+            part = slice(start, min(start + step, len(wanted)))
+            pairs = slice(bounds[number], bounds[number + 1])
+            rows, slots = part.stop - start, int(many[part].max(initial=0)) + 1  # the last: below every wanted rank
+            row = np.arange(rows)[:, None] * slots + slot[part]
+            place = row.reshape(-1)
+            at = place if m.every else place[m.position[pairs] - start * ranks]
+            at = at + self.column[pairs] * (rows * slots)
+            # values first in memory: sums over them are then sums of long rows
+            cube = sum_by(at, m.weight[pairs], self.width * rows * slots).reshape(self.width, rows, slots)
+            if m.spread is not None:
+                cube += sum_by(place, m.spread[part].reshape(-1), rows * slots).reshape(rows, slots) / m.size
+            np.cumsum(cube, axis=-1, out=cube)
+            ranking, rank = np.nonzero(wanted[part])
+            place = place[ranking * ranks + rank]
+            count = rank + 1 if m.all_known else m.known_above[part][ranking, rank]
+            p = cube.reshape(self.width, -1)[:, place]
+            p /= np.maximum(count, 1)
+            yield ranking + start, rank, p.T, count > 0
 
 
 def membership(block: Block, by: str) -> Membership:
@@ -185,18 +262,9 @@ def membership(block: Block, by: str) -> Membership:
             multi = None if multi is None else np.concatenate([multi, np.ones(len(own))])[order]
     if context.unknown == "distinct":
         size = max(size, *(int(c.max(initial=-1)) + 1 for c in context.distinct(attribute).values()))
-    width = block.shape[1]
+    every = attribute.indptr is None and len(position) == entry.size
     return Membership(
-        attribute,
-        size,
-        block.shape,
-        position // max(width, 1),
-        position % max(width, 1),
-        value,
-        weight,
-        spread,
-        known,
-        multi,
+        attribute, size, block.shape, position, value, weight, spread, known, known is block.valid, multi, every
     )
 
 

@@ -159,7 +159,7 @@ class nDCG(LinearMeasure):
         count = judgments.judged[block.query]
         at = judgments.offsets[block.query][:, None] + np.arange(int(count.max(initial=0)))
         inside = np.arange(at.shape[1]) < count[:, None]
-        return np.where(inside, np.append(judgments.gain, 0.0)[np.where(inside, at, -1)], np.nan)
+        return np.where(inside, judgments.gain_or_0[np.where(inside, at, -1)], np.nan)
 
 
 class RBP(LinearMeasure, RBPUser):
