@@ -55,12 +55,12 @@ _HOME = {
     "lightmeter.divergences": "JSD KL NMD RNOD TV W1 Divergence SqL2",
     "lightmeter.errors": "InputError LightmeterError MissingExtraError TermError",
     "lightmeter.evaluation": "evaluate",
+    "lightmeter.exposure.mixtures": "decompose frontier_exposure",
     "lightmeter.exposure.public": "expected_exposure rank_marginals",
     "lightmeter.fair_tables": "FairTable fair_table",
     "lightmeter.io.write_runs": "write_run",
     "lightmeter.loading": "load",
     "lightmeter.measures.attention": "ABR Count MeanScore Share",
-    "lightmeter.exposure.mixtures": "decompose frontier_exposure",
     "lightmeter.measures.base": "Measure",
     "lightmeter.measures.exposure": "EED EEL EER",
     "lightmeter.measures.normalised": "nEED nEEL nEER",
@@ -164,10 +164,12 @@ __all__ = [
     "Values",
     "click_merit",
     "compare",
+    "decompose",
     "estimate_attention",
     "evaluate",
     "expected_exposure",
     "fair_table",
+    "frontier_exposure",
     "gERR",
     "iRBU",
     "load",
@@ -181,12 +183,10 @@ __all__ = [
     "param",
     "parse",
     "rank_marginals",
-    "decompose",
     "sample",
     "write_run",
 ]
 
-    "frontier_exposure",
 
 def home_of(name: str) -> str | None:
     """The module that defines a public name."""
