@@ -88,6 +88,15 @@ class Frontier:
         out = y[i] + np.sqrt(rest[i] * np.maximum(at - base[i], 0.0))
         return np.where(at < self.x - 1e-12 * max(1.0, abs(self.x)), np.nan, out)
 
+    def scale_at(self, x: ArrayLike) -> Array:
+        """The scale at which the frontier passes given x: 0 up to the uniform policy, infinite from the oracle on."""
+        at = np.asarray(x, dtype=np.float64)
+        base, _, rest = self._pieces()
+        i = np.searchsorted(self.points(self.scale)[0], at)
+        low = np.append(0.0, self.scale)[i]
+        s = np.sqrt(np.maximum(at - base[i], 0.0) / np.where(rest[i] > 0, rest[i], 1.0))
+        return np.where(rest[i] > 0, np.clip(s, low, np.append(self.scale, np.inf)[i]), np.inf)
+
     def area(self) -> float:
         """Exact area over x in [0, 1], flat after the oracle (and before uniform, where that is not at 0)."""
         _, y, rest = self._pieces()
@@ -119,7 +128,7 @@ class Frontier:
         )
 
 
-def mean_frontier(parts: Sequence[Frontier]) -> Frontier:
+def mean_frontier(parts: Sequence[Frontier], weight: ArrayLike | None = None) -> Frontier:
     """The frontier of mean curves: of the means of x and y over queries, each query free to choose its policy.
 
     ``mean_q x_q(mu), mean_q y_q(mu)``: the same mu for all, after each query's frontier was put into its own units.
@@ -128,6 +137,8 @@ def mean_frontier(parts: Sequence[Frontier]) -> Frontier:
     ----------
     parts
         Frontiers in the units of the curve (:meth:`Frontier.rescaled`).
+    weight
+        ``[queries]``: weight of each, alike by default.
 
     Returns
     -------
@@ -144,9 +155,14 @@ def mean_frontier(parts: Sequence[Frontier]) -> Frontier:
         raise LightmeterError("there is no frontier to average. Accepted: at least one query with a frontier.")
     scale = np.concatenate([p.scale for p in parts])
     order = np.argsort(scale, kind="stable")
-    columns = (np.concatenate([getattr(p, name) for p in parts])[order] for name in ("views", "cross", "targets"))
-    x, y = (float(np.mean([getattr(p, name) for p in parts])) for name in ("x", "y"))
-    return Frontier(x, y, scale[order], *(c / len(parts) for c in columns))
+    share = np.ones(len(parts)) if weight is None else np.asarray(weight, dtype=np.float64)
+    share = share / share.sum()
+    each = np.repeat(share, [len(p.scale) for p in parts])
+    columns = (
+        (each * np.concatenate([getattr(p, name) for p in parts]))[order] for name in ("views", "cross", "targets")
+    )
+    x, y = (float(share @ [getattr(p, name) for p in parts]) for name in ("x", "y"))
+    return Frontier(x, y, scale[order], *columns)
 
 
 def frontiers(target: ArrayLike, view: ArrayLike) -> list[Frontier]:

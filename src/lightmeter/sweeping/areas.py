@@ -1,0 +1,134 @@
+"""Areas below many curves at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.exposure.frontier import Frontier
+
+Array = NDArray[np.float64]
+
+
+def areas(x: Array, y: Array, envelope: bool = False) -> Array:
+    """Area over [0, 1] of curves given by points, joined by straight lines; flat before the first and after the last.
+
+    Parameters
+    ----------
+    x, y
+        ``[curves, points]``, in the order of the parameter.
+    envelope
+        Where a curve turns back, take the largest y on it at each x; otherwise, sort by x.
+
+    Returns
+    -------
+    array
+        ``[curves]``; NaN where a point is NaN.
+
+    Examples
+    --------
+    >>> areas(np.array([[0.0, 1.0], [0.0, 0.5]]), np.array([[0.5, 1.0], [0.0, 1.0]])).tolist()
+    [0.75, 0.75]
+    """
+    x, y = np.atleast_2d(x), np.atleast_2d(y)
+    known = ~(np.isnan(x) | np.isnan(y)).any(axis=1)
+    back = (np.diff(x, axis=1) < 0).any(axis=1)
+    out = np.full(len(x), np.nan)
+    if envelope:
+        for i in np.flatnonzero(known & back):
+            out[i] = envelope_area(x[i], y[i])
+        known &= ~back
+    elif back.any():
+        order = np.argsort(x, axis=1, kind="stable")
+        x, y = np.take_along_axis(x, order, axis=1), np.take_along_axis(y, order, axis=1)
+    x, y = x[known], y[known]
+    a, c, b, d = x[:, :-1], x[:, 1:], y[:, :-1], y[:, 1:]
+    low, high = np.clip(a, 0.0, 1.0), np.clip(c, 0.0, 1.0)
+    slope = np.divide(d - b, c - a, out=np.zeros(a.shape), where=c > a)
+    inside = ((high - low) * (b + slope * ((low + high) / 2.0 - a))).sum(axis=1)
+    ends = np.clip(x[:, 0], 0.0, 1.0) * y[:, 0] + (1.0 - np.clip(x[:, -1], 0.0, 1.0)) * y[:, -1]
+    out[known] = inside + ends
+    return out
+
+
+def envelope_area(x: Array, y: Array) -> float:
+    """Area over [0, 1] of the largest y that a curve has at each x; it may turn back.
+
+    The curve is cut into runs that go one way; between neighbouring x of its points each run is one straight line, and
+    the largest of a few lines is found where they cross.
+
+    Examples
+    --------
+    >>> envelope_area(np.array([0.0, 1.0, 0.5, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]))
+    0.5
+    """
+    first, last = int(np.argmin(x)), len(x) - 1 - int(np.argmax(x[::-1]))
+    pieces = [np.array([[min(0.0, x[first]), y[first]], [x[first], y[first]]])]
+    pieces += [np.array([[x[last], y[last]], [max(1.0, x[last]), y[last]]])]
+    way = np.sign(np.diff(x))
+    turns = np.flatnonzero(way[1:] != way[:-1]) + 1
+    for start, stop in zip([0, *turns.tolist()], [*turns.tolist(), len(x) - 1], strict=True):
+        run = np.column_stack([x[start : stop + 1], y[start : stop + 1]])
+        pieces.append(run if way[start] >= 0 else run[::-1])
+    knots = np.unique(np.clip(np.concatenate([[0.0, 1.0], x]), 0.0, 1.0))
+    a, c = knots[:-1], knots[1:]
+    left, right = np.full((len(pieces), len(a)), -np.inf), np.full((len(pieces), len(a)), -np.inf)
+    for i, run in enumerate(pieces):
+        if run[0, 0] == run[-1, 0]:
+            continue
+        at = np.clip(np.searchsorted(run[:, 0], (a + c) / 2.0) - 1, 0, len(run) - 2)
+        over = (a >= run[0, 0]) & (c <= run[-1, 0])
+        rise = (run[at + 1, 1] - run[at, 1]) / np.where(over, run[at + 1, 0] - run[at, 0], 1.0)
+        left[i, over] = (run[at, 1] + rise * (a - run[at, 0]))[over]
+        right[i, over] = (run[at, 1] + rise * (c - run[at, 0]))[over]
+    # by the share of the way through an interval: its ends, and wherever two lines cross
+    one, two = np.triu_indices(len(pieces), 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        start, end = left[one] - left[two], right[one] - right[two]
+        cross = start / (start - end)
+    cross = np.where((cross > 0) & (cross < 1), cross, 0.0)
+    share = np.sort(np.vstack([np.zeros(len(a)), cross, np.ones(len(a))]), axis=0)
+    value = np.full(share.shape, -np.inf)
+    for low, high in zip(left, right, strict=True):
+        there = np.isfinite(low)
+        value[:, there] = np.maximum(value[:, there], low[there] + share[:, there] * (high[there] - low[there]))
+    return float((np.diff(share, axis=0) * (value[1:] + value[:-1]) / 2.0).sum(axis=0) @ (c - a))
+
+
+def frontier_areas(parts: list[Frontier], weight: Array) -> Array:
+    """Areas of mean frontiers, each under weights of its own.
+
+    Parameters
+    ----------
+    parts
+        The frontier of each query in the units of the curve.
+    weight
+        ``[means, queries]``: weights of the queries, which sum to 1.
+
+    Returns
+    -------
+    array
+        ``[means]``.
+    """
+    owner = np.repeat(np.arange(len(parts)), [len(p.scale) for p in parts])
+    scale = np.concatenate([p.scale for p in parts])
+    order = np.argsort(scale, kind="stable")
+    scale, owner = scale[order], owner[order]
+    views, cross, targets = (
+        np.concatenate([getattr(p, name) for p in parts])[order] for name in ("views", "cross", "targets")
+    )
+    x0, y0 = (np.array([getattr(p, name) for p in parts]) for name in ("x", "y"))
+    low = np.append(0.0, scale[:-1])
+    out = np.empty(len(weight))
+    for i in range(0, len(weight), 64):  # a few at a time, to stay in the cache
+        w = weight[i : i + 64]
+        share = w[:, owner]
+        x, y = w @ x0, w @ y0
+        step = share * cross
+        before = y[:, None] + np.cumsum(step, axis=1) - step
+        rest = np.cumsum((share * targets)[:, ::-1], axis=1)[:, ::-1]
+        risen = rest * (scale - low) * (scale + low)
+        cubes = rest * (scale - low) * rest * (scale * scale + scale * low + low * low)
+        end_x, end_y = x + (share * views).sum(axis=1), y + step.sum(axis=1)
+        out[i : i + 64] = x * y + (before * risen).sum(axis=1) + 2.0 / 3.0 * cubes.sum(axis=1) + (1.0 - end_x) * end_y
+    return out

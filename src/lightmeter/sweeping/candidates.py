@@ -1,0 +1,185 @@
+"""Candidate lists side by side, and what their expected exposure comes to: EED and EER of documents or of groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.attributes import Attribute
+from lightmeter.block import Block
+from lightmeter.context import Context
+from lightmeter.exposure.targets import TargetExposure, group_square, group_targets, spread_unknown, target_exposure
+from lightmeter.rankings import Ranked
+from lightmeter.sums import sum_by
+from lightmeter.sweeping.scale import unset
+from lightmeter.targets import Ideal
+from lightmeter.users import User
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Items:
+    """What exposure is counted for: groups of a block's documents.
+
+    Attributes
+    ----------
+    query
+        ``[items]``: row of the block each belongs to, ascending.
+    gather
+        Sparse ``[items, places]``: membership of the documents at the block's places.
+    target
+        ``[items]``: target exposure.
+    """
+
+    query: Codes
+    gather: Any
+    target: Array
+
+
+class Candidates:
+    """Some rankings of a run in rank order, with the targets of one user.
+
+    Parameters
+    ----------
+    context, ranked
+        The call and the run.
+    rankings
+        Which of its rankings.
+    user, cutoff
+        The user model.
+    bys
+        None for documents, or attributes.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        ranked: Ranked,
+        rankings: Codes,
+        user: User,
+        cutoff: int | None,
+        bys: list[str | None],
+    ) -> None:
+        self.context, self.ranked, self.rankings = context, ranked, rankings
+        self.user, self.cutoff, self.bys = user, cutoff, bys
+        self.block = Block(context, ranked, rankings)
+        self.score, self.grade, self.query = self.block.score, self.block.grade, self.block.query
+        self.lengths: Codes = self.block.valid.sum(axis=1)
+        goal = target_exposure(context, Ideal(), user, cutoff)
+        self.target: Array = np.append(goal.judged, 0.0)[self.block.judgment]
+        self.items = {by: self._groups(context, goal, by) for by in bys if by is not None}
+
+    def part(self, start: int, stop: int) -> Candidates:
+        """Some of the lists."""
+        some = self.rankings[start:stop]
+        return (
+            self
+            if len(some) == len(self.rankings)
+            else Candidates(self.context, self.ranked, some, self.user, self.cutoff, self.bys)
+        )
+
+    def squares(self, exposure: Array, by: str | None) -> tuple[Array, Array]:
+        """EED and EER of each ranking.
+
+        Parameters
+        ----------
+        exposure
+            ``[rankings, n]``.
+        by
+            None for documents, or an attribute.
+        """
+        if by is None:
+            return np.einsum("qn,qn->q", exposure, exposure), np.einsum("qn,qn->q", exposure, self.target)
+        items = self.items[by]
+        xi = items.gather @ exposure.ravel()
+        return sum_by(items.query, xi**2, len(exposure)), sum_by(items.query, xi * items.target, len(exposure))
+
+    def _groups(self, context: Context, goal: TargetExposure, by: str) -> Items:
+        """The groups of relevant documents."""
+        from scipy.sparse import csr_array
+
+        block = self.block
+        attribute = context.collection.attribute(by)
+        place = np.flatnonzero((block.valid & (block.grade > 0)).ravel())
+        row = block.rows.ravel()[place]
+        entry = block.ranked.member_row(by)[row]
+        at, value, weight = spread_unknown(
+            context, attribute, entry, place, np.ones(len(place)), block.ranked.run.doc.gather(row)
+        )
+        query, group, xi = self._targets(context, attribute, goal)
+        size = np.int64(max(value.max(initial=0), group.max(initial=0)) + 1)
+        keys, item = np.unique((at // max(block.shape[1], 1)) * size + value, return_inverse=True)
+        total = np.zeros(len(keys) + 1)
+        wanted = query * size + group
+        found = np.searchsorted(keys, wanted)
+        hit = np.append(keys, -1)[found] == wanted
+        np.add.at(total, found[hit], xi[hit])
+        gather = csr_array((weight, (item, at)), shape=(len(keys), block.valid.size))
+        return Items(keys // size, gather, total[:-1])
+
+    def _targets(self, context: Context, attribute: Attribute, goal: TargetExposure) -> tuple[Codes, Codes, Array]:
+        """(row of the block, value, target exposure) of the groups of the block's queries."""
+        query, value, xi = context.once(
+            ("group targets of a sweep", attribute.name, id(goal)),
+            lambda: group_targets(context, attribute, goal, only_relevant=True),
+        )
+        row = np.full(len(context.collection.queries), -1)
+        row[self.query] = np.arange(len(self.query))
+        mine = row[query] >= 0
+        return row[query[mine]], value[mine], xi[mine]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is known of the queries before any ranking is looked at.
+
+    Attributes
+    ----------
+    most
+        ``[queries]``: the relevance of the judged ideal, by which relevance is divided.
+    reason
+        Why a query has none; None where it has.
+    """
+
+    most: Array
+    reason: NDArray[np.object_]
+
+
+def asked(context: Context, user: User, cutoff: int | None, by: str | None) -> Asked:
+    """The relevance of the judged ideal, for all queries of the collection.
+
+    Documents: the largest EER of any ranking of the corpus, ``||eps*||^2`` for users who know the rank only. Groups:
+    that of the ideal itself, ``||xi*||^2``.
+    """
+    goal = target_exposure(context, Ideal(), user, cutoff)
+    if by is not None:
+        most = group_square(context, context.collection.attribute(by), goal, only_relevant=True)
+    elif user.by_document:
+        most = _largest(context, user, cutoff)
+    else:
+        most = goal.square.copy()
+    reason = goal.reason.copy()
+    if by is not None and context.unknown != "distinct":
+        lost = unset(reason) & ~(most > 0)
+        reason[lost] = "no_known_member"
+    return Asked(most, reason)
+
+
+def _largest(context: Context, user: User, cutoff: int | None) -> Array:
+    from lightmeter.exposure.bounds import bounds
+
+    judgments = context.collection.judgments
+    queries = len(context.collection.queries)
+    if judgments is None or not len(judgments.gain):
+        return np.zeros(queries)
+    relevant = judgments.gain > 0
+    levels = np.unique(judgments.gain[relevant])[::-1]
+    count = np.zeros((queries, len(levels)), dtype=np.int64)
+    np.add.at(count, (judgments.query[relevant], np.searchsorted(-levels, -judgments.gain[relevant])), 1)
+    gain = np.where(count > 0, np.broadcast_to(levels, count.shape), 0.0)
+    return bounds("EER", user, gain, count, cutoff=cutoff)[1]
