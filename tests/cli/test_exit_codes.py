@@ -376,7 +376,7 @@ def test_a_defect_is_short_unless_asked(lightmeter, monkeypatch):
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("lightmeter.cli.evaluate.load", broken)
+    monkeypatch.setattr("lightmeter.cli.request.load", broken)
     done = lightmeter(*OK, "-m", "AP")
     assert done.code == 1
     assert "ZeroDivisionError" in done.err
@@ -405,7 +405,7 @@ def test_warnings_are_one_line(lightmeter, monkeypatch):
         _keep = warnings.showwarning
         return warn(*args, **kwargs)
 
-    monkeypatch.setattr("lightmeter.cli.evaluate.load", outer)
+    monkeypatch.setattr("lightmeter.cli.request.load", outer)
     done = lightmeter(*OK, "-m", "AP")
     assert "lightmeter: warning: odd" in done.err.splitlines()
     assert done.code == 0

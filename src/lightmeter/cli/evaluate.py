@@ -3,90 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import shlex
-import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
+from lightmeter.cli import request as request_of
 from lightmeter.cli.asked import read_measure, read_policy
 from lightmeter.cli.gates import read_gates
-from lightmeter.cli.measured import attributes_of, files_of, with_components
-from lightmeter.cli.messages import choose, not_yet, say
+from lightmeter.cli.messages import not_yet, say
 from lightmeter.cli.notes import told
-from lightmeter.cli.options import numbers_by_name, pairs, seed, texts_by_name, whole_number
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
-from lightmeter.cli.writing import FORMATS, render, terminal_width
-from lightmeter.collection import Collection
-from lightmeter.errors import LightmeterError
+from lightmeter.cli.writing import render, terminal_width
 from lightmeter.evaluation import evaluate
-from lightmeter.io.arrow import Reading
-from lightmeter.io.groups import KINDS
-from lightmeter.io.judgments import read_judgments
-from lightmeter.io.runs import read_runs
-from lightmeter.io.sources import split_kind, split_name
-from lightmeter.io.tabular import check_columns
-from lightmeter.loading import load
-from lightmeter.output.files import check_not_input, check_writable, write_whole
-from lightmeter.plugins import foreign_code, load_plugin, parse_term
+from lightmeter.output.files import write_whole
+from lightmeter.plugins import foreign_code, load_plugin
 from lightmeter.result import Result
-
-_ENDINGS = {
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".tex": "latex",
-    ".md": "markdown",
-}
-_WRITTEN = {"runs": "a run", "measures": "--measure", "plugins": "--plugin", "form": "--format"}
-_TIES = ("docno", "file", "error", "expected")
-_UNKNOWN = ("uniform", "drop", "distinct", "error")
-_MISSING = ("zero", "skip", "error")
 
 
 @dataclass
-class Request:
+class Request(request_of.Request):
     """What the user asked ``evaluate`` for, as typed."""
 
-    runs: list[str]
-    measures: list[str] = field(default_factory=list)
-    qrels: str | None = None
-    groups: list[str] = field(default_factory=list)
-    targets: list[str] = field(default_factory=list)
-    intents: str | None = None
-    intent_probabilities: str | None = None
-    sequence: str | None = None
-    queries: str | None = None
-    segment: str | None = None
-    policy: str | None = None
-    depth: str | None = None
-    samples: str | None = None
-    rng: str | None = None
-    ties: str | None = None
-    unknown: str = "uniform"
-    missing: str = "zero"
-    columns: list[str] = field(default_factory=list)
-    ordinal: list[str] = field(default_factory=list)
-    bins: list[str] = field(default_factory=list)
-    bias: list[str] = field(default_factory=list)
-    plugins: list[str] = field(default_factory=list)
     fail_if: list[str] = field(default_factory=list)
     engine: str = "local"
     per_query: bool = False
-    form: str | None = None
-    output: str | None = None
-    manifest: str | None = None
-    quiet: bool = False
-    #: the first run, where it is being read already
-    reading: Reading | None = None
-
-    @classmethod
-    def of(cls, **given: Any) -> Request:
-        """From the command line, where None stands for what is not given."""
-        return cls(**{name: value for name, value in given.items() if value not in (None, (), [])})
 
     def run(self) -> int:
         """Do it; the exit code."""
@@ -104,36 +44,22 @@ class Outcome:
 def perform(request: Request) -> Outcome:
     """Load, evaluate and write."""
     started = time.time()
-    form = _check(request)
+    form = request_of.check(request, measured=bool(request.fail_if))
+    if request.engine != "local":
+        raise not_yet(f"--engine {request.engine}", "Accepted: local.")
     modules = [load_plugin(plugin) for plugin in request.plugins]
     with foreign_code():
         gates = read_gates(request.fail_if)
         measures = [read_measure(text) for text in request.measures]
         policy = None if request.policy is None else read_policy(request.policy, request.ties)
     asked = list(dict.fromkeys([*measures, *(g.measure for g in gates)]))
-    collection = _load(request, asked)
-    within = files_of([*asked, policy])
-    inputs = list(dict.fromkeys([*_input_files(request, collection), *within]))
-    inputs += sorted(_real([m.__file__ for m in modules if m.__file__]) - _real(inputs))
-    for option, path in (("--output", request.output), ("--manifest", request.manifest)):
-        if path is not None:
-            check_not_input(path, option, inputs)
+    collection = request_of.load_collection(request, asked)
+    inputs = request_of.inputs_of(request, collection, [*asked, policy], modules)
     with Progress(quiet=request.quiet) as progress, foreign_code():
-        whole = evaluate(
-            collection,
-            asked,
-            policy=policy,
-            ties=request.ties,  # type: ignore[arg-type]
-            unknown=request.unknown,  # type: ignore[arg-type]
-            missing=request.missing,  # type: ignore[arg-type]
-            depth=None if request.depth is None else whole_number("--depth", request.depth),
-            samples=100 if request.samples is None else whole_number("--samples", request.samples),
-            rng=0 if request.rng is None else seed(request.rng),
-            progress=progress.step,
-        )
+        whole = evaluate(collection, asked, policy=policy, progress=progress.step, **request.options())
     result = dataclasses.replace(whole, cells=[c for c in whole.cells if c.measure in measures]) if gates else whole
     if not request.quiet:
-        for line in told(collection, whole, [*_unused(request, asked), *_by_query(request, collection)]):
+        for line in told(collection, whole, request_of.about_inputs(request, asked, collection)):
             say(line)
     failures = [text for gate in gates for text in gate.failures(whole)]
     if measures:
@@ -142,155 +68,13 @@ def perform(request: Request) -> Outcome:
         except BrokenPipeError:  # whoever read has read enough; conditions are told all the same
             leave_pipes()
     if request.manifest is not None:
-        _write_manifest(request, inputs, within, whole, failures, started)
+        gated = {"fail_if": {"conditions": list(request.fail_if), "failed": failures}}
+        request_of.write_manifest(request, inputs, whole.manifest, started, gated)
     for text in failures:
         say(f"fail-if: {text}")
     if gates and not failures and not request.quiet:
         say(f"fail-if: {', '.join(str(g) for g in gates)}: holds for no run")
     return Outcome(3 if failures else 0, result)
-
-
-def _check(request: Request) -> str:
-    """Refuse what cannot be, before anything is read; the format of the output."""
-    for name, value in vars(request).items():
-        if value == "" or (isinstance(value, list) and "" in value):
-            option = _WRITTEN.get(name, f"--{name.replace('_', '-')}")
-            raise LightmeterError(f"{option} is an empty text. Give it a value, or leave it out.")
-    if request.engine != "local":
-        raise not_yet(f"--engine {request.engine}", "Accepted: local.")
-    if request.ties is not None:
-        choose("--ties", request.ties, _TIES)
-    choose("--unknown", request.unknown, _UNKNOWN)
-    choose("--missing", request.missing, _MISSING)
-    if not request.measures and not request.fail_if:
-        raise LightmeterError(
-            "no measure is asked for. Name at least one, such as -m nDCG@10; 'lightmeter measures' lists them."
-        )
-    for option, number in (("--depth", request.depth), ("--samples", request.samples)):
-        if number is not None:
-            whole_number(option, number)
-    if request.rng is not None:
-        seed(request.rng)
-    if request.output == "-":
-        request.output = None
-    form = _form(request)
-    for option, path in (("--output", request.output), ("--manifest", request.manifest)):
-        if path is not None:
-            check_writable(path, option)
-    if request.output and request.manifest and os.path.realpath(request.output) == os.path.realpath(request.manifest):
-        raise LightmeterError(f"--output and --manifest are both {request.output}. Give them different names.")
-    for option, texts in (("run", request.runs), ("--groups", request.groups), ("--targets", request.targets)):
-        for text in texts:
-            named, file = split_name(text)
-            if named is not None and not file.strip():
-                raise LightmeterError(f"{option} {text}: there is no file after '='. Accepted: NAME=FILE.")
-    for run in request.runs:
-        _refuse_measure(run)
-    return form
-
-
-def _form(request: Request) -> str:
-    ending = os.path.splitext(request.output or "")[1].lower()
-    form = choose("--format", request.form, FORMATS) if request.form is not None else _ENDINGS.get(ending, "table")
-    if form == "parquet" and request.output is None:
-        raise LightmeterError("the format parquet needs a file. Name it with -o FILE.parquet.")
-    return form
-
-
-def _refuse_measure(run: str) -> None:
-    """A measure where a run stands: ``-m nDCG@10 AP``."""
-    if os.path.exists(run) or "=" in run or "/" in run or "." in run:
-        return
-    try:
-        with foreign_code():
-            parse_term(run, "measure")
-    except LightmeterError:
-        return
-    raise LightmeterError(f"there is no run {run!r}, but a measure of that name. Repeat -m for each measure: -m {run}.")
-
-
-def _load(request: Request, measures: list[Any]) -> Collection:
-    columns = check_columns(pairs("--columns", request.columns))
-    reading, request.reading = request.reading, None
-    # the judgments come in while the first run is still being read
-    qrels = None if request.qrels is None else read_judgments(request.qrels, columns=columns)
-    first = read_runs(request.runs[0], columns=columns, reading=reading)
-    return load(
-        [*first, *request.runs[1:]],
-        qrels,
-        request.groups or None,
-        request.targets or None,
-        intents=request.intents,
-        intent_probabilities=request.intent_probabilities,
-        sequence=request.sequence,
-        segment=request.segment,
-        queries=request.queries,
-        columns=columns,
-        ordinal=texts_by_name("--ordinal", request.ordinal) or None,
-        bins=numbers_by_name("--bins", request.bins) or None,
-        bias=request.bias,
-        attributes=attributes_of(measures),
-    )
-
-
-def _unused(request: Request, measures: list[Any]) -> list[str]:
-    """What was given and plays no part."""
-    wanted = attributes_of(measures)
-    out = []
-    if wanted is not None:
-        if request.groups and not wanted:
-            out.append("--groups is not read: no measure looks at groups")
-        declared = [
-            *texts_by_name("--ordinal", request.ordinal),
-            *numbers_by_name("--bins", request.bins),
-            *request.bias,
-        ]
-        strange = [name for name in dict.fromkeys(declared) if name not in wanted]
-        if strange:
-            out.append(f"declared, but no measure looks at it: {', '.join(strange)}")
-    if request.queries is not None and request.segment is None:
-        out.append("--queries is not read: it serves --segment")
-    if request.intents is not None and not any("intents" in m.needs for m in with_components(measures)):
-        out.append("--intents plays no part: no measure looks at intents")
-    return out
-
-
-def _by_query(request: Request, collection: Collection) -> list[str]:
-    """What --sequence and --segment do to the queries."""
-    out = []
-    queries = len(collection.evaluated)
-    if request.sequence is not None and collection.query_weight is not None:
-        weight = collection.query_weight
-        out.append(
-            f"--sequence {request.sequence}: {_number(queries, 'query', 'queries')}, each weighs as often as it occurs "
-            f"({weight[collection.evaluated].sum():g} in all)"
-        )
-    if request.segment is not None and collection.segments is not None:
-        labels = [collection.segments[q] for q in collection.evaluated]
-        known = sorted({s for s in labels if s is not None})
-        gone = labels.count(None)
-        out.append(
-            f"--segment {request.segment}: {_number(len(known), 'segment', 'segments')}"
-            + (f"; {_number(gone, 'query has', 'queries have')} none" if gone else "")
-        )
-    return out
-
-
-def _number(n: int, one: str, several: str) -> str:
-    return f"{n} {one if n == 1 else several}"
-
-
-def _real(paths: list[str]) -> set[str]:
-    return {os.path.realpath(p) for p in paths}
-
-
-def _input_files(request: Request, collection: Collection) -> list[str]:
-    """All files that were named or read."""
-    single = [request.qrels, request.intents, request.intent_probabilities, request.sequence, request.queries]
-    several = [*request.runs, *request.groups, *request.targets]
-    named = [split_kind(split_name(text)[1], KINDS)[0] for text in [*filter(None, single), *several]]
-    plugins = [p for p in request.plugins if p.endswith(".py")]
-    return list(dict.fromkeys([*(f for s in collection.inputs for f in s.files), *named, *plugins]))
 
 
 def _write(request: Request, result: Result, form: str) -> None:
@@ -301,25 +85,3 @@ def _write(request: Request, result: Result, form: str) -> None:
         write_whole(request.output, content)
     else:
         write_out(content)
-
-
-def _write_manifest(
-    request: Request, inputs: list[str], within: list[str], result: Result, failures: list[str], started: float
-) -> None:
-    import json
-    from datetime import UTC, datetime
-
-    from lightmeter.conventions import file_digests
-
-    files = [f for f in inputs if os.path.isfile(f)]
-    made = {
-        **result.manifest,
-        "inputs": [*result.manifest["inputs"], *({"name": f, "files": [f]} for f in within)],
-        "command": "lightmeter " + shlex.join(sys.argv[1:]),
-        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
-        "seconds": round(time.time() - started, 3),
-        "seed": None,
-        "fail_if": {"conditions": list(request.fail_if), "failed": failures},
-        "files": file_digests(files),
-    }
-    write_whole(str(request.manifest), (json.dumps(made, indent=2, ensure_ascii=False) + "\n").encode())
