@@ -1,0 +1,204 @@
+"""The audit of one attribute under one score: figures, intervals, tests, masks, curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.auditing import resample
+from lightmeter.auditing.curve import Curves, grid
+from lightmeter.auditing.figures import Compared, Figure, figures
+from lightmeter.auditing.prefixes import LONGEST, fa_ir, ndkl
+from lightmeter.auditing.ranked import RankedTable
+from lightmeter.auditing.rates import beside
+from lightmeter.auditing.request import Options
+from lightmeter.auditing.resample import Progress
+from lightmeter.auditing.rows import Drawn, Row, rows_of
+from lightmeter.auditing.sums import Asked, Cutoff, Sums, by_query, observed
+from lightmeter.auditing.table import Attribute
+
+Array = NDArray[np.float64]
+#: fewer queries than this say nothing about others
+FEWEST_QUERIES = 10
+
+
+@dataclass(frozen=True)
+class One:
+    """What one attribute under one score comes to.
+
+    Attributes
+    ----------
+    rows
+        Of the whole table, not masked yet; :attr:`divided` cutoffs divide a block of equal scores.
+    each
+        Sums by query, where those are asked for.
+    resamples, whole
+        How many resamples the intervals at cutoffs and those of the whole list rest on; 0: there are none.
+    """
+
+    rows: list[Row]
+    curves: pl.DataFrame
+    each: Sums | None
+    best: dict[tuple[str, Cutoff], int]
+    resamples: int
+    whole: int
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Resampled sums: those of the cutoffs may be more than those of the whole list."""
+
+    top: Sums | None
+    whole: Sums | None
+
+
+def audit_one(
+    ranked: RankedTable,
+    attribute: Attribute,
+    score: str,
+    label: Array | None,
+    binary: bool,
+    compared: Compared,
+    hidden: NDArray[np.bool_],
+    given: Options,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> One:
+    """All rows of one attribute under one score."""
+    groups = len(attribute.values)
+    codes = np.where(attribute.codes >= 0, attribute.codes, groups).astype(np.int64)[ranked.order]
+    asked = Asked(given.users, (None, *given.cutoffs), given.threshold)
+    now = observed(ranked, codes, groups, label, asked)
+    several = len(ranked.sizes) > 1
+    resamples = 0 if several and len(ranked.sizes) < FEWEST_QUERIES else given.resamples
+    points = grid(ranked.longest, groups, resamples * (len(ranked.sizes) if several else 1), list(given.cutoffs))
+    curve = Asked(given.users[:1], points)
+    drawn = _draw(ranked, codes, groups, label, asked, curve, resamples, rng, progress)
+    rows: list[Row] = []
+    best: dict[tuple[str, Cutoff], int] = {}
+    of_draws = _by_name(drawn, given, compared, binary, now, best)
+    itself = given.preset is not None
+    for figure in figures(now, given.users, compared, binary=binary, best=best):
+        again = of_draws.get((figure.measure, figure.cutoff))
+        how = Drawn(again, given.level, independent=not several)
+        if not resamples:
+            figure = replace(figure, basis="none") if several else figure
+        for row in rows_of(figure, how, attribute, score, now.count[0], now.top[figure.cutoff][0], itself=itself):
+            rows.append(row)
+            if not several:
+                rows += beside(figure, row)
+    rows += _prefix_rows(ranked, codes, attribute, score, given)
+    each = by_query(ranked, codes, groups, label, asked) if several and given.per_query else None
+    curves = Curves(
+        attribute,
+        score,
+        compared.reference,
+        ~hidden,
+        given.users[0],
+        points,
+        observed(ranked, codes, groups, label, curve),
+        drawn.whole,
+        given.level,
+    ).frame()
+    many = [0 if d is None else len(d.count) for d in (drawn.top, drawn.whole)]
+    return One(rows, curves, each, best, many[0], many[1])
+
+
+def _draw(
+    ranked: RankedTable,
+    codes: NDArray[np.int64],
+    groups: int,
+    label: Array | None,
+    asked: Asked,
+    curve: Asked,
+    resamples: int,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> Replicates:
+    """Resamples of the table, within what is affordable."""
+    if not resamples:
+        return Replicates(None, None)
+    both = Asked(asked.users, tuple(dict.fromkeys([*asked.cutoffs, *curve.cutoffs])), asked.threshold)
+    if len(ranked.sizes) > 1:
+        each = by_query(ranked, codes, groups, label, both)
+        sums = resample.resampled_queries(each, resamples, rng)
+        return Replicates(sums, sums)
+    n = len(ranked)
+    fewer = max(min(resamples, resample.BUDGET // n), min(resamples, resample.FEWEST))
+    whole = resample.resampled(ranked, codes, groups, label, both, fewer, rng, progress=progress)
+    if fewer == resamples or len(asked.cutoffs) < 2:
+        return Replicates(whole, whole)
+    depth = resample.depth_for(ranked, max(k for k in asked.cutoffs if k is not None))
+    many = max(min(resamples, resample.BUDGET // depth), fewer)
+    if depth >= n or many == fewer:
+        return Replicates(whole, whole)
+    inner = replace(asked, cutoffs=tuple(k for k in asked.cutoffs if k is not None))
+    top = resample.resampled(ranked, codes, groups, label, inner, many, rng, depth=depth, progress=progress)
+    return Replicates(top, whole)
+
+
+def _by_name(
+    drawn: Replicates,
+    given: Options,
+    compared: Compared,
+    binary: bool,
+    now: Sums,
+    best: dict[tuple[str, Cutoff], int],
+) -> dict[tuple[str, Cutoff], Figure]:
+    """Resampled figures by measure and cutoff; what the table compares with is settled first."""
+    for _ in figures(now, given.users, compared, binary=binary, best=best):
+        pass
+    out: dict[tuple[str, Cutoff], Figure] = {}
+    for sums in (drawn.whole, drawn.top):
+        if sums is None:
+            continue
+        wanted = [k for k in (None, *given.cutoffs) if k in sums.top]
+        some = replace(sums, top={k: sums.top[k] for k in wanted}, places={k: sums.places[k] for k in wanted})
+        for figure in figures(some, given.users, compared, binary=binary, best=dict(best)):
+            out[figure.measure, figure.cutoff] = figure
+    return out
+
+
+def _prefix_rows(
+    ranked: RankedTable, codes: NDArray[np.int64], attribute: Attribute, score: str, given: Options
+) -> list[Row]:
+    """NDKL of all groups together, and FA*IR's p-value of each."""
+    groups, queries = len(attribute.values), len(ranked.sizes)
+    rows = []
+    cells = np.bincount(ranked.query * (groups + 1) + codes, minlength=queries * (groups + 1))
+    pool = cells.reshape(queries, groups + 1)[:, :-1].astype(np.float64)
+    known = int(pool.sum())
+    with np.errstate(invalid="ignore"):
+        share = pool / pool.sum(axis=1, keepdims=True)
+    for k in (None, *given.cutoffs):
+        inside = ranked.rank <= (k or ranked.longest)
+        tied = ranked.averaged and bool((ranked.block_size[ranked.block[inside]] > 1).any())
+        value, reason = float("nan"), "tied"
+        if not tied:
+            found = ndkl(codes[inside], groups, ranked.rank[inside], ranked.query[inside], share)
+            some = found[~np.isnan(found)]
+            value, reason = (float(some.mean()), None) if len(some) else (float("nan"), "no_known_member")  # type: ignore[assignment]
+        rows.append(Row("ndkl", k, attribute.name, None, None, score, value, n=known, reason=reason))
+        if queries > 1 or k is None or groups < 2:
+            continue
+        p, lost = np.full(groups, np.nan), "tied"
+        if not tied:
+            p, lost = fa_ir(codes[inside], groups, share[0], k), "too_long" if k > LONGEST else "no_known_member"
+        rows += [
+            Row(
+                "fa_ir_p",
+                k,
+                attribute.name,
+                a,
+                None,
+                score,
+                float(p[a]),
+                n=int(attribute.counts[a]),
+                reason=lost if np.isnan(p[a]) else None,
+            )
+            for a in range(groups)
+        ]
+    return rows

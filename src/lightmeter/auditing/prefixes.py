@@ -1,0 +1,88 @@
+"""Figures of whole prefixes: NDKL of all groups, and FA*IR of each."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.fair_tables import p_value
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+#: FA*IR looks at no more ranks than this
+LONGEST = 10_000
+
+
+def ndkl(codes: Codes, groups: int, rank: Codes, query: Codes, pool: Array) -> Array:
+    """NDKL of each ranking: the mean over k of KL(shares of the first k, shares of the pool), weighed by 1/log2(k+1).
+
+    In nats, 0 where every prefix has the pool's shares. Only rows whose group is known count; they keep their rank.
+
+    ``KL_k = (sum_a c_a ln c_a - sum_a c_a ln q_a)/N_k - ln N_k`` with the counts c of the first k, and a step changes
+    the count of one group only: the cost does not depend on how many groups there are.
+
+    Parameters
+    ----------
+    codes
+        Group of each place, ``groups`` where unknown.
+    rank, query
+        1-based rank of each place, and its ranking; the places of one ranking stand together, by rank.
+    pool
+        Shares of the groups in the pool, ``[rankings, groups]``.
+
+    Returns
+    -------
+    array
+        One value a ranking, NaN where no group is known.
+
+    Examples
+    --------
+    >>> ranking = np.array([0, 0, 1, 1, 0, 1])
+    >>> ndkl(ranking, 2, np.arange(1, 7), np.zeros(6, dtype=np.int64), np.array([[0.5, 0.5]])).round(12).tolist()
+    [0.353010028377]
+    """
+    known = codes < groups
+    codes, rank, query = codes[known], rank[known], query[known]
+    out = np.full(len(pool), np.nan)
+    if not len(codes):
+        return out
+    new = np.append(True, query[1:] != query[:-1])
+    first = np.flatnonzero(new)[np.cumsum(new) - 1]
+    cell = query * groups + codes
+    order = np.argsort(cell, kind="stable")
+    sorted_cell = cell[order]
+    starts = np.append(True, sorted_cell[1:] != sorted_cell[:-1])
+    before = np.empty(len(codes))
+    before[order] = np.arange(len(codes)) - np.flatnonzero(starts)[np.cumsum(starts) - 1]
+    after = before + 1
+    step = after * np.log(after) - before * np.log(np.maximum(before, 1.0)) - np.log(pool[query, codes])
+    total = np.append(0.0, np.cumsum(step))
+    many = np.arange(1.0, len(codes) + 1) - first
+    divergence = (total[1:] - total[first]) / many - np.log(many)
+    weight = 1.0 / np.log2(rank + 1.0)
+    mass = np.bincount(query, weight, minlength=len(pool))
+    some = mass > 0
+    out[some] = (np.bincount(query, weight * np.maximum(divergence, 0.0), minlength=len(pool)) / mass.clip(1e-300))[some]
+    return out
+
+
+def fa_ir(codes: Codes, groups: int, pool: Array, cutoff: int) -> Array:
+    """The chance, for each group, that a ranking drawn by coin flips has as few of it in some prefix.
+
+    The exact p-value of FA*IR's test: the shares of the pool are those of the coin, all prefixes down to the cutoff are
+    looked at, and their number is accounted for. NaN for a list of more than 10,000 and for the only group.
+
+    Parameters
+    ----------
+    codes
+        Group at each rank, ``groups`` where unknown: those are passed over, the others close up.
+    """
+    head = codes[:cutoff]
+    head = head[head < groups]
+    out = np.full(groups, np.nan)
+    if not 0 < len(head) <= LONGEST:
+        return out
+    for group in range(groups):
+        if pool[group] < 1:
+            out[group] = float(p_value(np.cumsum(head == group), float(pool[group])))
+    return out

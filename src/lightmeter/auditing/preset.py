@@ -1,0 +1,73 @@
+"""The layout of New York City's rules on bias audits of automated employment decision tools.
+
+Local Law 144 of 2021 (Administrative Code 20-870 and following) and the rules of the Department of Consumer and Worker
+Protection, 6 RCNY 5-300 to 5-304, in force since July 2023. What they ask for, in short:
+
+- for each sex category, race/ethnicity category and their intersections: how many were assessed, the rate, and the
+  impact ratio, which is the rate over that of the category with the highest one (5-300, 5-301);
+- the rate of a score is the scoring rate, the share of a category with a score above the median score of all; that of a
+  selection is the selection rate;
+- how many were assessed whose category is unknown and who are therefore in no rate;
+- a category of less than 2% of the data may be left out of the impact ratios; its number and rate are told, with a
+  justification (5-301).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from lightmeter.auditing.guards import SMALL
+from lightmeter.auditing.rows import Row
+from lightmeter.auditing.table import Attribute
+
+NAMES = {
+    "count": "count",
+    "pool_share": "pool_share",
+    "above_median": "scoring_rate",
+    "above_median_ratio": "impact_ratio",
+    "selection_rate": "selection_rate",
+    "selection_rate_ratio": "selection_impact_ratio",
+    "fisher_p": "fisher_p",
+    "fisher_p_holm": "fisher_p_holm",
+    "selection_rate_ratio_shift_one": "selection_impact_ratio_shift_one",
+}
+RATIOS = ("impact_ratio", "selection_impact_ratio")
+_PAIR = 2
+
+
+def combined(groups: list[str]) -> list[str]:
+    """The groups asked for and, where they are two, their intersection."""
+    if len(groups) == _PAIR and not any("," in g for g in groups):
+        return [*groups, ",".join(groups)]
+    return groups
+
+
+def ll144(rows: list[Row], attributes: dict[str, Attribute], total: int) -> list[Row]:
+    """The rows that the rules ask for, by their names; small categories are in no impact ratio."""
+    out = []
+    for row in rows:
+        name = NAMES.get(row.measure)
+        counts = attributes[row.attribute].counts
+        unknown = row.index is not None and row.index >= len(counts)
+        if name is None or (unknown and name not in ("count", "pool_share")):
+            continue
+        if name == "count" and row.cutoff is not None:
+            continue
+        row = replace(row, measure=name)
+        compares = "ratio" in name or name.startswith("fisher")
+        if compares and row.index is not None and row.reason != "masked" and counts[row.index] < SMALL * total:
+            lost = float("nan")
+            row = replace(row, value=lost, low=lost, high=lost, reason="small_category")
+        out.append(row)
+    return out
+
+
+def small_categories(attribute: Attribute, total: int, hidden: np.ndarray) -> list[str]:
+    """Names and shares of those set apart, the masked ones excepted."""
+    return [
+        f"{value} ({count / total:.1%})"
+        for value, count, gone in zip(attribute.values, attribute.counts, hidden, strict=False)
+        if count < SMALL * total and not gone
+    ]

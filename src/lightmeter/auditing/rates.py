@@ -1,0 +1,62 @@
+"""Beside every ratio of selection rates: Fisher's exact test, and what one person more would change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from lightmeter.auditing.figures import Figure
+from lightmeter.auditing.rows import Row
+from lightmeter.statistics.exact import fisher, shift_one
+
+RATIOS = ("selection_rate_ratio", "above_median_ratio", "above_threshold_ratio")
+#: what is tested; rates above the median follow from the same ranking and are described only
+TESTED = "selection_rate_ratio"
+#: with ratios below this the selection rules of US agencies begin to look closer
+FOUR_FIFTHS = 0.8
+
+
+def beside(figure: Figure, row: Row) -> Iterator[Row]:
+    """The rows that stand beside a ratio of selection rates."""
+    if figure.measure != TESTED or figure.count is None or figure.size is None or row.index is None:
+        return
+    if figure.reference is None or row.index == figure.reference:
+        return
+    numbers = [figure.count[row.index], figure.size[row.index], figure.count[figure.reference]]
+    numbers.append(figure.size[figure.reference])
+    bare = replace(row, low=float("nan"), high=float("nan"), reason=None)
+    if any(x != round(x) for x in numbers):
+        # equal scores are averaged across the cutoff: nobody can say who is selected
+        yield replace(bare, measure="fisher_p", value=float("nan"), reason="tied")
+        return
+    one, size, other, other_size = (int(x) for x in numbers)
+    yield replace(bare, measure="fisher_p", value=fisher(one, size, other, other_size))
+    shifted = shift_one(one, size, other, other_size)
+    lost = None if np.isfinite(shifted) else "zero_rate"
+    yield replace(bare, measure=f"{TESTED}_shift_one", value=shifted, reason=lost)
+
+
+def holm(rows: list[Row], primary: int | None) -> tuple[list[Row], int, int]:
+    """The rows with adjusted p-values after the raw ones, and how many tests were made.
+
+    Holm's method over all tests of the call: attributes, groups, cutoffs and scores. Where a cutoff was chosen
+    beforehand, its tests are a family of their own, and all others are adjusted over everything.
+
+    Returns
+    -------
+    rows, tests, primary_tests
+    """
+    from lightmeter.statistics.adjust import adjusted
+
+    at = [i for i, r in enumerate(rows) if r.measure == "fisher_p" and np.isfinite(r.value)]
+    value = {i: float(p) for i, p in zip(at, adjusted([rows[i].value for i in at], "holm"), strict=True)}
+    first = [i for i in at if primary is not None and rows[i].cutoff == primary]
+    value |= {i: float(p) for i, p in zip(first, adjusted([rows[i].value for i in first], "holm"), strict=True)}
+    out = []
+    for i, row in enumerate(rows):
+        out.append(row)
+        if i in value:
+            out.append(replace(row, measure="fisher_p_holm", value=value[i]))
+    return out, len(at), len(first)

@@ -1,0 +1,166 @@
+"""What an audit is asked for, checked against the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lightmeter.auditing.ranked import TIES, Ties
+from lightmeter.auditing.table import AuditTable
+from lightmeter.errors import LightmeterError, TermError, suggest
+from lightmeter.params import Number
+from lightmeter.users import User, user_of
+
+PRESETS = ("ll144",)
+_WHOLE = Number(low=1, integer=True)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of an audit in their one form."""
+
+    cutoffs: tuple[int, ...]
+    primary: int | None
+    users: tuple[User, ...]
+    ties: Ties
+    min_cell: int
+    inferred: tuple[str, ...]
+    preset: str | None
+    resamples: int
+    level: float
+    threshold: float | None
+    per_query: bool
+
+
+def options(
+    *,
+    cutoffs: Any,
+    primary_cutoff: Any,
+    users: Any,
+    ties: str,
+    min_cell: Any,
+    inferred: Any,
+    preset: str | None,
+    resamples: Any,
+    level: Any,
+    threshold: Any,
+    per_query: bool,
+) -> Options:
+    """Check what can be checked without the table."""
+    if ties not in TIES:
+        raise LightmeterError(
+            f"ties is {ties!r}.{suggest(str(ties), TIES)} Accepted: file (in the order of the table), error, expected "
+            "(averaged)."
+        )
+    if preset is not None and preset not in PRESETS:
+        raise LightmeterError(f"preset is {preset!r}.{suggest(str(preset), PRESETS)} Accepted: {', '.join(PRESETS)}.")
+    asked = [_number("a cutoff", k, _WHOLE) for k in listed(cutoffs)]
+    primary = None if primary_cutoff is None else int(_number("the primary cutoff", primary_cutoff, _WHOLE))
+    if primary is not None:
+        asked.append(primary)
+    return Options(
+        tuple(sorted({int(k) for k in asked})),
+        primary,
+        _users(users),
+        ties,
+        int(_number("min_cell", min_cell, _WHOLE)),
+        tuple(listed(inferred)),
+        preset,
+        int(_number("resamples", resamples, Number(low=0, integer=True))),
+        _number("level", level, Number(above=0, below=1)),
+        None if threshold is None else _number("threshold", threshold, Number()),
+        per_query,
+    )
+
+
+def listed(given: Any) -> list[Any]:
+    """One or several as a list."""
+    if given is None:
+        return []
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        try:
+            return [given] if isinstance(given, str) else list(given)
+        except TypeError:
+            return [given]
+    return list(given)
+
+
+def names(what: str, given: Any) -> list[str]:
+    """Names of columns: one or several, each once."""
+    out = listed(given)
+    if not out:
+        raise LightmeterError(f"no {what} is given. Accepted: the name of a column, or several.")
+    for name in out:
+        if not isinstance(name, str) or not name.strip():
+            raise LightmeterError(f"{what} is {name!r}. Accepted: the name of a column, as text.")
+    return list(dict.fromkeys(out))
+
+
+def _number(what: str, value: Any, accepts: Number) -> float:
+    try:
+        return accepts.check(value)
+    except (ValueError, TypeError):
+        raise LightmeterError(f"{what} is {value!r}. Accepted: {accepts.describe()}.") from None
+
+
+def _users(given: Any) -> tuple[User, ...]:
+    if given is None or given == []:
+        from lightmeter.measures.gains import DCG, RBP
+        from lightmeter.users import Inverse
+
+        return DCG(), Inverse(), RBP(p=0.99)
+    users = tuple(dict.fromkeys(user_of(u) for u in listed(given)))
+    for user in users:
+        if user.by_document:
+            raise TermError(
+                f"{user} stops at documents by their grade, and a table of people has none. Accepted: users who know "
+                "the rank only, such as DCG, RBP(p=0.9), Inverse, TopK(k=100), Attention(weights=[..])."
+            )
+    return users
+
+
+def check_cutoffs(given: Options, table: AuditTable, longest: int) -> None:
+    """No cutoff lies below the end of the longest list."""
+    for k in given.cutoffs:
+        if k > longest:
+            rows = f"{longest} rows" if table.queries is None else f"at most {longest} rows a query"
+            raise LightmeterError(
+                f"cutoff {k}: the table has {rows}. Accepted: whole numbers from 1 to {longest}; the whole list is "
+                "always told."
+            )
+
+
+def references(given: str | Mapping[str, str] | None, table: AuditTable) -> dict[str, int]:
+    """For each attribute the index of its reference; the largest group where none is named."""
+    out = {a.name: 0 for a in table.attributes}
+    if given is None:
+        return out
+    if isinstance(given, Mapping):
+        for name, value in given.items():
+            found = next((a for a in table.attributes if a.name == name), None)
+            if found is None:
+                raise LightmeterError(
+                    f"reference: {name!r} is no group that is asked for.{suggest(str(name), out)} "
+                    f"Accepted: {', '.join(out)}."
+                )
+            if str(value) not in found.values:
+                raise LightmeterError(
+                    f"reference {value!r} is no value of {name}.{suggest(str(value), found.values)} "
+                    f"Accepted: {_some(found.values)}."
+                )
+            out[name] = found.values.index(str(value))
+        return out
+    having = [a for a in table.attributes if str(given) in a.values]
+    if not having:
+        every = {a.name: a.values for a in table.attributes}
+        known = "; ".join(f"{name}: {_some(values)}" for name, values in every.items())
+        flat = [v for values in every.values() for v in values]
+        raise LightmeterError(
+            f"reference {given!r} is no value of any group.{suggest(str(given), flat)} Accepted: {known}."
+        )
+    return out | {a.name: a.values.index(str(given)) for a in having}
+
+
+def _some(values: Sequence[str], most: int = 10) -> str:
+    return ", ".join(values[:most]) + (f" and {len(values) - most} more" if len(values) > most else "")

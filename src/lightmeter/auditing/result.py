@@ -1,0 +1,111 @@
+"""What an audit hands over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from lightmeter.errors import LightmeterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, repr=False)
+class AuditResult:
+    """The audit of a table: rows, curves, and how they were made.
+
+    Printing it shows the table for people, with the conventions and notes below. Small groups are masked in everything
+    that it holds.
+
+    Attributes
+    ----------
+    rows
+        One row a value: ``measure, cutoff, attribute, group, reference, score, value, low, high, n, reason``. A null
+        cutoff is the whole list. With several queries a column ``query`` stands first; null there: all queries pooled.
+    conventions
+        The rules in force, in words.
+    notes
+        What to beware of: small groups, ties at a cutoff, labels, inferred groups, ratios below four fifths.
+    manifest
+        How the result was made: version, conventions, counts.
+    preset
+        The layout asked for, or None.
+    """
+
+    rows: pl.DataFrame
+    curves: pl.DataFrame
+    conventions: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    manifest: dict[str, Any] = field(default_factory=dict)
+    preset: str | None = None
+
+    def table(self) -> pl.DataFrame:
+        """The rows as a polars frame."""
+        return self.rows
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas frame.
+
+        Raises
+        ------
+        LightmeterError
+            Where pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise LightmeterError(
+                "to_pandas needs the package 'pandas', which is not installed. Type: pip install pandas"
+            ) from None
+        return pd.DataFrame(self.rows.to_dict(as_series=False))
+
+    def curve(self) -> pl.DataFrame:
+        """``share`` and ``exposure_ratio`` of each group over the cutoffs from 1 to the whole list.
+
+        ``low`` and ``high`` are a simultaneous band: with the level's probability the whole curve lies within. Where
+        fewer than ten of a group are among the first k, the band of ``share`` is an exact one, and there is none of
+        ``exposure_ratio`` (``few_in_top``).
+        """
+        return self.curves
+
+    def value(self, measure: str, group: str | None = None, **where: Any) -> float:
+        """One value, NaN where it is undefined or masked.
+
+        Parameters
+        ----------
+        measure, group
+            Name of the measure, and the group (None for what concerns all of them).
+        where
+            Other columns of the row: ``cutoff=100``, ``attribute="sex"``, ``score="p"``, ``query="q1"``.
+
+        Raises
+        ------
+        LightmeterError
+            No row or several rows are such.
+        """
+        given = {"cutoff": None, **where}
+        if "query" in self.rows.columns:
+            given = {"query": None, **given}
+        strange = [name for name in given if name not in self.rows.columns]
+        if strange:
+            raise LightmeterError(f"rows have no column {strange[0]!r}. There are: {', '.join(self.rows.columns)}.")
+        found = self.rows.filter(
+            pl.col("measure") == measure,
+            pl.col("group").eq_missing(pl.lit(group, dtype=pl.String)),
+            *(pl.col(name).eq_missing(pl.lit(v)) for name, v in given.items()),
+        )
+        if len(found) != 1:
+            raise LightmeterError(
+                f"{len(found) or 'no'} rows are {measure} of {group} with {given}. "
+                "Accepted: what names one row; name the attribute and the score where there are several."
+            )
+        only = found["value"][0]
+        return float("nan") if only is None else float(only)
+
+    def __repr__(self) -> str:
+        from lightmeter.auditing.layout import text
+
+        return text(self)
