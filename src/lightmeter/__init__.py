@@ -23,16 +23,21 @@ if TYPE_CHECKING:
     from lightmeter.measures.amortised import MeanExposure
     from lightmeter.measures.attention import ABR, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
+    from lightmeter.measures.bias import InputBias, OutputBias, RankingBias, SignedBias
     from lightmeter.measures.cascade import ERR, gERR, iRBU
     from lightmeter.measures.divergence_sums import NDKL
+    from lightmeter.measures.ece import ECE
     from lightmeter.measures.exposure import EED, EEL, EER
+    from lightmeter.measures.fair import FAIR
     from lightmeter.measures.gains import DCG, RBP, nDCG
     from lightmeter.measures.gfr import GFR
     from lightmeter.measures.groups import AWRF, GF, DeltaGF, DistrSim, MaxDeviation
     from lightmeter.measures.inequality import IAA, Entropy, GeneralizedEntropy, Gini
     from lightmeter.measures.normalised import nEED, nEEL, nEER
+    from lightmeter.measures.pairwise import Pairwise
     from lightmeter.measures.ratios import DIR, DTR, ExposureGap, ExposureRatio, logDP, logEUR, logRUR
     from lightmeter.measures.relevance import AP, RR, Judged, P, R
+    from lightmeter.measures.rnd import rKL, rND, rRD
     from lightmeter.measures.skew import MaxSkew, MinSkew, Skew
     from lightmeter.measures.spread import EESpread
     from lightmeter.notation import parse
@@ -75,6 +80,11 @@ _HOME = {
     "lightmeter.measures.ratios": "DIR DTR ExposureGap ExposureRatio logDP logEUR logRUR",
     "lightmeter.measures.inequality": "IAA Entropy GeneralizedEntropy Gini",
     "lightmeter.measures.amortised": "MeanExposure",
+    "lightmeter.measures.rnd": "rKL rND rRD",
+    "lightmeter.measures.fair": "FAIR",
+    "lightmeter.measures.bias": "InputBias OutputBias RankingBias SignedBias",
+    "lightmeter.measures.pairwise": "Pairwise",
+    "lightmeter.measures.ece": "ECE",
     "lightmeter.notation": "parse",
     "lightmeter.params": "param",
     "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
@@ -94,10 +104,12 @@ __all__ = [
     "DCG",
     "DIR",
     "DTR",
+    "ECE",
     "EED",
     "EEL",
     "EER",
     "ERR",
+    "FAIR",
     "GF",
     "GFR",
     "IAA",
@@ -129,6 +141,7 @@ __all__ = [
     "Gini",
     "Given",
     "Ideal",
+    "InputBias",
     "InputError",
     "Inverse",
     "Judged",
@@ -141,17 +154,21 @@ __all__ = [
     "MinSkew",
     "MissingExtraError",
     "Oracle",
+    "OutputBias",
     "P",
+    "Pairwise",
     "PlackettLuce",
     "Policy",
     "Pool",
     "Proportional",
     "R",
     "RankTransposition",
+    "RankingBias",
     "Relevant",
     "Result",
     "Samples",
     "Share",
+    "SignedBias",
     "Skew",
     "SqL2",
     "Static",
@@ -182,6 +199,9 @@ __all__ = [
     "nEER",
     "param",
     "parse",
+    "rKL",
+    "rND",
+    "rRD",
     "rank_marginals",
     "sample",
     "write_run",

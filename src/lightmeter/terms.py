@@ -31,6 +31,16 @@ OURS = (
     "measures.groups",
     "measures.attention",
     "measures.gfr",
+    "measures.ece",
+    "measures.pairwise",
+    "measures.bias",
+    "measures.fair",
+    "measures.rnd",
+    "measures.amortised",
+    "measures.ratios",
+    "measures.inequality",
+    "measures.divergence_sums",
+    "measures.skew",
 )
 KINDS = ("measure", "user", "target", "divergence", "policy")
 

@@ -16,7 +16,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.properties.worlds import call, expected, fair, load, normalised, relevances, share, worlds
+from tests.properties.worlds import (
+    call,
+    expected,
+    fair,
+    load,
+    normalised,
+    relevances,
+    share,
+    shares_of_exposure,
+    worlds,
+)
 from tests.reference import Members, Ranking, World
 
 import lightmeter as lm
@@ -35,6 +45,7 @@ def fill(world: World | None) -> dict[str, Any]:
         "by": "two",
         "positive": positive,
         "value": positive,
+        "protected": positive,
         "p": 0.5,
         "u": 0.5,
         "k": 3,
@@ -56,7 +67,7 @@ def examples(world: World | None) -> list[Any]:
         needed = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]  # type: ignore[arg-type]
         one = cls(**{name: fill(world)[name] for name in needed})
         out += [one @ 2] if one.needs_cutoff else [one, one @ 2]
-        if "by" in needed and "positive" not in needed:
+        if "by" in needed and not {"positive", "value", "protected"} & set(needed):
             out.append(one(by="g", cutoff=3))
     return out
 
@@ -77,7 +88,8 @@ def test_every_measure_has_an_example() -> None:
 
 def varied(data: Any, world: World) -> list[Any]:
     """All registered measures, and some with random parameters."""
-    return examples(world) + data.draw(st.lists(relevances() | expected() | normalised() | fair(world), max_size=4))
+    some = relevances() | expected() | normalised() | fair(world) | shares_of_exposure(world)
+    return examples(world) + data.draw(st.lists(some, max_size=4))
 
 
 def table(result: lm.Result) -> Table:
@@ -330,7 +342,8 @@ def test_names_of_groups(data: Any) -> None:
     values = [new[v] for v in g.values] if g.ordinal else sorted(new.values())
     renamed = dataclasses.replace(g, values=values, of={k: rename(v) for k, v in g.of.items()})
     targets = {"g": {q: rename(s) for q, s in world.targets["g"].items()}} if "g" in world.targets else {}
-    measures = [m for m in varied(data, world) if getattr(m, "positive", None) is None or m.by != "g"]
+    named = ("positive", "value")
+    measures = [m for m in varied(data, world) if m.attribute != "g" or not any(getattr(m, n, None) for n in named)]
     other = table(call(changed(world, members={**world.members, "g": renamed}, targets=targets), measures))
     of_g = {str(m) for m in measures if m.attribute == "g"}
     before = {

@@ -1,0 +1,112 @@
+"""What measures of prefixes and pairs share: the membership of each place in one value, target shares, reasons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.block import Block
+from lightmeter.distributions import Distribution
+from lightmeter.errors import LightmeterError, suggest
+from lightmeter.measures.groups import NOTHING_KNOWN, anything_known
+from lightmeter.params import Text
+from lightmeter.values import Values
+
+if TYPE_CHECKING:
+    from lightmeter.context import Context
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+BY_DOC = "attribute whose groups are looked at; several: their intersections"
+VALUE = Text("one of the attribute's values")
+PROTECTED_DOC = "the value whose documents are protected"
+EMPTY = "empty_group"
+ZERO_TARGET = "zero_target_share"
+
+
+def code_of(context: Context, measure: Any, value: str) -> int:
+    """The position of a value in its attribute; an error that names the values where there is none."""
+    values = context.collection.attribute(measure.by).values
+    if value not in values:
+        shown = ", ".join(values[:12]) + (", .." if len(values) > 12 else "")
+        raise LightmeterError(
+            f"{measure}: {measure.by!r} has no value {value!r}.{suggest(value, values)} Accepted: {shown}."
+        )
+    return values.index(value)
+
+
+def other_of(context: Context, measure: Any, value: str) -> str:
+    """The other of two values; an error where there are more or fewer."""
+    values = context.collection.attribute(measure.by).values
+    if len(values) != 2:
+        raise LightmeterError(
+            f"{measure}: {measure.by!r} has {len(values)} values ({', '.join(values[:8])}), so it does not follow "
+            "which one is opposed. Accepted: attributes of exactly two values, or name it with negative='..'."
+        )
+    return values[1] if values[0] == value else values[0]
+
+
+def member(block: Block, by: str, value: str, *, full: bool = False) -> Array:
+    """Membership of each place in one value, ``[rankings, ranks]``, under the call's rule for unknown ones.
+
+    A multi-valued document is split equally, or with ``full`` counts fully in each of its values.
+    """
+
+    def compute() -> Array:
+        m = block.membership(by)
+        mine = m.value == m.attribute.values.index(value)
+        out = np.zeros(m.shape)
+        weight = m.weight * m.multi if full and m.multi is not None else m.weight
+        out[m.ranking[mine], m.rank[mine]] = weight[mine]
+        return out if m.spread is None else out + m.spread / m.size
+
+    return block.once(("member", by, value, full), compute)
+
+
+def target_share(goal: Distribution, code: int, query: NDArray[np.integer[Any]]) -> Array:
+    """The target share of one value for some queries; 0 where there is no target."""
+    if goal.shared:
+        return np.full(len(query), goal.share[goal.value == code].sum())
+    position, value, share = goal.rows(query)
+    mine = value == code
+    out = np.zeros(len(query))
+    out[position[mine]] = share[mine]
+    return out
+
+
+def looked_at(block: Block, cutoff: int | None) -> Mask:
+    """The places of the first k documents, ``[rankings, ranks]``."""
+    if cutoff is None or cutoff >= block.shape[1]:
+        return block.valid
+    top = block.valid.copy()
+    top[:, cutoff:] = False
+    return top
+
+
+def undefined(values: Values, block: Block, by: str, cutoff: int | None, goal: Distribution | None = None) -> Values:
+    """Mark rankings of which nothing is known, or that have no target."""
+    values.because(~anything_known(block, by, cutoff), NOTHING_KNOWN)
+    return values if goal is None else values.because(~goal.defined(block.query), goal.reason)
+
+
+def sorted_by(*codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """The stable order by several codes, the first one foremost; small codes are sorted in linear time."""
+    order: NDArray[np.int64] | None = None
+    for code in reversed(codes):
+        small = code.astype(np.uint16) if code.max(initial=0) < 1 << 16 else code
+        step = np.argsort(small if order is None else small[order], kind="stable")
+        order = step if order is None else order[step]
+    return np.arange(0) if order is None else order
+
+
+def starts_of(*codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """For each entry of sorted codes the first entry with the same codes."""
+    size = len(codes[0])
+    fresh = np.ones(size, dtype=bool)
+    if size:
+        fresh[1:] = False
+        for code in codes:
+            fresh[1:] |= code[1:] != code[:-1]
+    return np.maximum.accumulate(np.where(fresh, np.arange(size), 0)) if size else np.arange(0)
