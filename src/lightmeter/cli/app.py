@@ -99,6 +99,62 @@ def evaluate(
     return Request.of(**given, reading=reading).run
 
 
+COMPARE_EXAMPLES = """Examples:
+
+\b
+  lightmeter compare a.run b.run c.run --qrels qrels.txt -m nDCG@10 -m AP
+  lightmeter compare old=a.run new=b.run --qrels qrels.txt --groups groups.csv \\
+      -m nDCG@10 -m "GF(by='gender')@20" --test randomization --baseline old
+"""
+
+
+@app.command(cls=PlainCommand, context_settings=_HELP, epilog=COMPARE_EXAMPLES)
+def compare(
+    context: typer.Context,
+    runs: takes.Runs,
+    measures: takes.Measures = None,
+    qrels: takes.Qrels = None,
+    groups: takes.Groups = None,
+    targets: takes.Targets = None,
+    intents: takes.Intents = None,
+    intent_probabilities: takes.IntentProbabilities = None,
+    columns: takes.Columns = None,
+    ordinal: takes.Ordinal = None,
+    bins: takes.Bins = None,
+    bias: takes.Bias = None,
+    test: takes.Test = "tukey",
+    alpha: takes.Alpha = "0.05",
+    adjust: takes.Adjust = None,
+    baseline: takes.Baseline = None,
+    resamples: takes.TestResamples = None,
+    changed: takes.Changed = "5",
+    policy: takes.Policy = None,
+    samples: takes.Samples = None,
+    rng: takes.Seed = None,
+    depth: takes.Depth = None,
+    ties: takes.Ties = None,
+    unknown: takes.Unknown = "uniform",
+    missing: takes.Missing = "zero",
+    plugins: takes.Plugin = None,
+    form: takes.Form = None,
+    output: takes.Output = None,
+    manifest: takes.Manifest = None,
+    quiet: takes.Quiet = False,
+) -> Any:
+    """Compare runs: which differ significantly, on which queries and why, and where measures disagree.
+
+    Means with letters (runs that share one do not differ significantly), discriminative power, Kendall's tau between
+    measures, the queries that change most. Every measure uses the queries that are defined for all runs.
+    """
+    given = dict(locals())
+    from lightmeter.io.arrow import read_ahead
+
+    reading = given.pop("context").obj or read_ahead(runs[0])
+    from lightmeter.cli.compare import Request
+
+    return Request.of(**given, reading=reading).run
+
+
 @app.command(cls=PlainCommand, context_settings={"help_option_names": ["-h", "--help"]})
 def attention(
     clicks: takes.Clicks,

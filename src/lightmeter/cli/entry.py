@@ -22,7 +22,7 @@ from lightmeter.errors import LightmeterError
 DONE, DEFECT, WRONG_INPUT, CONDITION_HOLDS, INTERRUPTED = 0, 1, 2, 3, 130
 Job = Callable[[], int]
 #: commands whose first arguments are runs
-_READING = ("evaluate",)
+_READING = ("evaluate", "compare")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from lightmeter.errors import LightmeterError, suggest
 from lightmeter.output.plain import printable
 
 #: Commands and options that belong to the contract and come with later versions.
-_COMMANDS = ("audit", "sweep", "compare", "rerank", "train")
+_COMMANDS = ("audit", "sweep", "rerank", "train")
 _OPTIONS = ("--report",)
 _SLIP = 0.75
 _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
@@ -37,7 +37,9 @@ def not_yet(what: str, instead: str = "") -> LightmeterError:
 def later(arguments: list[str]) -> str | None:
     """The message where a command or option of a later version is asked for."""
     if arguments and arguments[0] in _COMMANDS:
-        return str(not_yet(f"the command '{arguments[0]}'", "There are: evaluate, attention, sample, measures, demo."))
+        return str(
+            not_yet(f"the command '{arguments[0]}'", "There are: evaluate, compare, attention, sample, measures, demo.")
+        )
     for text in arguments:
         option = text.partition("=")[0]
         if option in _OPTIONS:

@@ -188,6 +188,38 @@ Resamples = Annotated[
     str | None, _option("--resamples", takes="N", text="Resamples of the bootstrap over queries; by default 1000.")
 ]
 
+# Comparison
+Test = Annotated[
+    str,
+    _option(
+        "--test",
+        takes="tukey|t|wilcoxon|randomization|bootstrap",
+        text="Randomised Tukey HSD over all pairs of runs, or a paired test for each pair.",
+        default=True,
+    ),
+]
+Alpha = Annotated[str, _option("--alpha", takes="P", text="Level of the tests; intervals have 1 - P.", default=True)]
+Adjust = Annotated[
+    str | None,
+    _option(
+        "--adjust",
+        takes="holm|bh|none",
+        text="For many tests, over all that are made: Holm, Benjamini-Hochberg or none. By default none with tukey, "
+        "which takes care of its pairs itself, else holm.",
+    ),
+]
+Baseline = Annotated[
+    str | None, _option("--baseline", takes="RUN", text="Compare each run with this one, instead of all pairs.")
+]
+TestResamples = Annotated[
+    str | None,
+    _option("--resamples", takes="N", text="Permutations or resamples of the test; by default 5000, or as needed."),
+]
+Changed = Annotated[
+    str,
+    _option("--changed", takes="N", text="Queries to tell of for each measure, and each two measures.", default=True),
+]
+
 # Drawn rankings
 DrawnRun = Annotated[
     str,

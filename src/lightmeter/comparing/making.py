@@ -134,7 +134,7 @@ def compare(
     >>> c = lm.load(run=runs, qrels={f"q{i}": {"x": 1, "y": 0} for i in range(8)})
     >>> found = lm.compare(c, ["nDCG@10", "RR"])
     >>> found.pairs.select("measure", "difference", "wins", "losses").rows()
-    [('nDCG@10', 0.36907024642854247, 8, 0), ('RR', 0.5, 8, 0)]
+    [('nDCG@10', 0.36907024642854236, 8, 0), ('RR', 0.5, 8, 0)]
     >>> found.means["letters"].to_list()
     ['a', 'a', 'b', 'b']
     """

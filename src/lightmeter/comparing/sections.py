@@ -194,20 +194,21 @@ def _changes(made: Comparison, names: Names) -> Section:
 
 
 def _disagreements(made: Comparison, names: Names) -> Section:
-    header = ["measure a", "measure b", "share", "queries", "most on", "run a", "run b", "a: a - b", "b: a - b"]
+    header = ["measure a", "measure b", "most on", "run a", "run b", "a: a - b", "b: a - b", "share", "queries"]
+    grouped = {str(c) for c in made.columns if c.measure.attribute is not None}
     rows, below = [], []
     for (one, two), part in made.disagreements.group_by("measure_a", "measure_b", maintain_order=True):
         total, *listed = part.iter_rows(named=True)
         share = "-" if total["share"] is None else f"{total['share']:.1%}"
-        row = [names.measure(str(one)), names.measure(str(two)), share, str(total["n"])]
+        where = [""] * 5
         if listed:
             top = listed[0]
-            row += [printable(top["query"]), names.run(top["run_a"]), names.run(top["run_b"])]
-            row += [number(top["difference_a"]), number(top["difference_b"])]
-        rows.append(row + [""] * (len(header) - len(row)))
-        below.append(printable(listed[0]["why"] or "") if listed else "")
+            where = [printable(top["query"]), names.run(top["run_a"]), names.run(top["run_b"])]
+            where += [number(top["difference_a"]), number(top["difference_b"])]
+        rows.append([names.measure(str(one)), names.measure(str(two)), *where, share, str(total["n"])])
+        below.append(printable(listed[0]["why"] or "") if listed and grouped & {one, two} else "")
     title = "Where measures disagree: share of decided cases (query and pair of runs), and the query where it is worst"
-    return Section(title, header, rows, 2, below=below)
+    return Section(title, header, rows, 5, below=below)
 
 
 def _outliers(made: Comparison, names: Names) -> Section:
