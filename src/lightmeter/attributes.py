@@ -22,7 +22,8 @@ class Attribute:
 
     Entry e of a hard attribute has the value ``codes[e]``; otherwise its values are ``codes[indptr[e]:indptr[e+1]]``
     with the
-    ``weights`` there (soft: shares; multi: ones).
+    ``weights`` there (soft: shares; multi: ones). ``cells`` tells of an intersection which combinations of values
+    there are.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Attribute:
     indptr: NDArray[np.int64] | None = None
     weights: Array | None = None
     by_query: bool = False
+    cells: str = ""
 
     @classmethod
     def build(cls, table: AttributeTable, vocabulary: list[str]) -> Attribute:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lightmeter.attributes import Attribute, merge_attributes
 from lightmeter.errors import LightmeterError, suggest
+from lightmeter.intersections import JOIN, intersection
 from lightmeter.io.tables import IntentTable, JudgmentTable, RunTable, Source
 from lightmeter.judgments import Judgments
 from lightmeter.run import Run
@@ -84,7 +85,7 @@ class Collection:
         return np.flatnonzero(keep)
 
     def attribute(self, name: str) -> Attribute:
-        """An attribute by name.
+        """An attribute by name; ``'gender & age'`` is the intersection of two.
 
         Raises
         ------
@@ -96,6 +97,9 @@ class Collection:
         ):
             self.attributes[name] = self._from_columns(name)
         if name in self.attributes:
+            return self.attributes[name]
+        if JOIN in name:
+            self.attributes[name] = intersection(name, [self.attribute(part) for part in name.split(JOIN)])
             return self.attributes[name]
         known = list(self.attributes) + [
             c for t in self.columns_of_runs if t.extra is not None for c in t.extra.columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,9 @@ def conventions(
     if attributes:
         out["unknown"] = f"{unknown} ({_UNKNOWN[unknown]})"
     for by in attributes:
+        cells = context.collection.attribute(by).cells
+        if cells:
+            out[f"cells {by}"] = cells
         rates = "; ".join(
             f"{run} {d:.1%} of documents, {e:.1%} of exposure" for run, (d, e) in unknown_shares(context, by).items()
         )
@@ -106,19 +110,24 @@ def unknown_shares(context: Context, by: str) -> dict[str, tuple[float, float]]:
     return {name: ranked.unknown_share(by) for name, ranked in context.ranked.items()}
 
 
+@cache
+def version() -> str:
+    """The version of lightmeter; looking it up takes a millisecond, so it is looked up once."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("lightmeter")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
 def manifest(
     context: Context, rules: dict[str, str], tied: dict[str, TieCount], measures: list[Measure], parts: list[Measure]
 ) -> dict[str, Any]:
     """How a result was made: version, inputs with sizes, conventions, counts of what was ignored."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        number = version("lightmeter")
-    except PackageNotFoundError:
-        number = "unknown"
     collection = context.collection
     return {
-        "lightmeter": number,
+        "lightmeter": version(),
         "measures": [str(m) for m in measures],
         "resolved": {str(m): str(m.resolve(context)) for m in measures},
         "runs": {

@@ -6,10 +6,24 @@ import dataclasses
 import math
 from typing import Any
 
+import numpy as np
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import reference
-from tests.properties.worlds import CUTOFF, call, expected, fair, normalised, relevances, share, users, worlds
+from tests import reference, reference_exposure_groups
+from tests.properties.worlds import (
+    CUTOFF,
+    call,
+    expected,
+    fair,
+    load,
+    normalised,
+    relevances,
+    share,
+    shares_of_exposure,
+    users,
+    worlds,
+)
 from tests.reference import World
 
 import lightmeter as lm
@@ -90,6 +104,32 @@ def test_group_fairness(data: Any) -> None:
 def test_spread(world: World, part: Any, data: Any) -> None:
 
     agree(world, [lm.EESpread(user=data.draw(users()), part=part, cutoff=data.draw(CUTOFF))])
+
+
+@given(st.data())
+@share(1.2)
+def test_shares_of_exposure(data: Any) -> None:
+    world = data.draw(worlds())
+    agree(world, data.draw(st.lists(shares_of_exposure(world), min_size=1, max_size=4)))
+
+
+@given(st.data())
+@share(0.8)
+def test_amortised_exposure(data: Any) -> None:
+    """Sums over queries, weighted, against the reference."""
+    world = data.draw(worlds())
+    weight = {q: float(data.draw(st.integers(1, 3))) for q in world.queries}
+    asked = [m(amortised=True) for m in data.draw(st.lists(shares_of_exposure(world), min_size=1, max_size=4))]
+    frame = pl.DataFrame({"query": list(weight), "weight": list(weight.values())})
+    result = call(world, asked, load(world, sequence=frame))
+    for cell in result.cells:
+        value = reference_exposure_groups.amortised(world, cell.measure, cell.run, weight)
+        mine = result.mean_of(cell).value
+        assert np.isnan(cell.values.value).all()
+        if math.isnan(value):
+            assert math.isnan(mine), f"{cell.measure}: {mine} is not undefined"
+        else:
+            assert math.isclose(mine, value, **CLOSE), f"{cell.measure}: {mine} is not {value}"
 
 
 @given(st.data())

@@ -313,3 +313,23 @@ def relevances(draw: Any, kind: Any = None) -> Any:
     if kind in (lm.ERR, lm.iRBU):
         options["max_grade"] = draw(st.sampled_from([None, 3.0, 4.0]))
     return kind(**options)
+
+
+@st.composite
+def shares_of_exposure(draw: Any, world: World, kind: Any = None) -> Any:
+    """A measure of how exposure is shared out, with random parameters that fit the world."""
+    pairs = [lm.ExposureRatio, lm.ExposureGap, lm.DTR, lm.DIR, lm.logDP, lm.logEUR, lm.logRUR]
+    kind = kind or draw(st.sampled_from([*pairs, lm.IAA, lm.GeneralizedEntropy, lm.Gini, lm.Entropy]))
+    options: dict[str, Any] = {"user": draw(users()), "cutoff": draw(CUTOFF)}
+    if kind in pairs:
+        options |= {"by": draw(st.sampled_from(["g", "two"])), "min_size": draw(st.sampled_from([0, 0, 1, 2.5]))}
+        values = world.members[options["by"]].values
+        if len(values) > 1 and draw(st.booleans()):
+            options["value"], options["reference"] = draw(st.permutations(values))[:2]
+    if kind is lm.IAA:
+        options["by"] = draw(st.sampled_from([None, "g", "two"]))
+    else:
+        options["docs"] = draw(st.sampled_from(["ranked", "all", "relevant"]))
+    if kind is lm.GeneralizedEntropy:
+        options["alpha"] = draw(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0]))
+    return kind(**options)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from lightmeter.intersections import JOIN
 from lightmeter.measures.base import Measure
 from lightmeter.params import Constraint, Text, constraint_of
 from lightmeter.terms import Term
@@ -17,7 +18,7 @@ def attributes_of(measures: Iterable[Any]) -> list[str] | None:
     names: dict[str, None] = {}
     for measure in with_components(measures):
         if measure.attribute is not None:
-            names[measure.attribute] = None
+            names |= dict.fromkeys(measure.attribute.split(JOIN))
         elif "groups" in measure.needs and not any(True for _ in _components(measure)):
             return None
     return list(names)

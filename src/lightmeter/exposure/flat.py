@@ -75,11 +75,11 @@ def _flat(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> F
     ranking, row, view, judgment = (np.concatenate(p) for p in zip(*parts, strict=True))
     if not ranked.sampled:
         return Flat(ranking, row, view, judgment, np.arange(len(row)), len(row))
-    codes = context.once(("items", ranked.key), lambda: _item_codes(ranked))
+    codes = context.once(("items", ranked.key), lambda: item_codes(ranked))
     return Flat(ranking, row, view, judgment, codes[row], len(codes))
 
 
-def _item_codes(ranked: Ranked) -> Codes:
+def item_codes(ranked: Ranked) -> Codes:
     """For each row of a sampled run the first row with the same query and document."""
     frame = pl.DataFrame({"q": ranked.run.query_of_row, "d": ranked.run.doc}).with_row_index("row")
     return frame.select(pl.col("row").first().over("q", "d"))["row"].to_numpy().astype(np.int64)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from lightmeter.block import Block
 from lightmeter.measures.gains import RBP
+from lightmeter.measures.groups import BY as _BY
 from lightmeter.measures.groups import NOTHING_KNOWN, GroupMeasure, anything_known
-from lightmeter.params import TermOf, Text, param
+from lightmeter.params import TermOf, param
 from lightmeter.sums import sum_by
 from lightmeter.users import User
 from lightmeter.values import Values
 
 Array = NDArray[np.float64]
-_BY = Text("an attribute's name in quotes")
 _BY_DOC = "attribute whose groups are looked at"
 UNKNOWN_ROW = "unknown"
 

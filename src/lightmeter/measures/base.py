@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.errors import TermError
+from lightmeter.intersections import JOIN
 from lightmeter.terms import Cutoff
 from lightmeter.users import User
 from lightmeter.values import Values, as_values
@@ -90,9 +91,9 @@ class Measure(Cutoff, abstract=True):
 
     @property
     def attribute(self) -> str | None:
-        """The attribute whose groups it looks at."""
+        """The attribute whose groups it looks at; of intersections the attributes' names, joined."""
         by = getattr(self, "by", None)
-        return by if isinstance(by, str) else None
+        return JOIN.join(by) if isinstance(by, tuple) else by if isinstance(by, str) else None
 
     def resolve(self, context: Context) -> Self:
         """The measure with all it leaves open filled in from the call."""
@@ -105,6 +106,8 @@ class Measure(Cutoff, abstract=True):
                 user = context.user(value)
                 if user is not value:
                     changes[f.name] = user
+            elif f.name == "by" and isinstance(value, tuple):
+                changes[f.name] = JOIN.join(value)
         measure = dataclasses.replace(self, **changes) if changes else self
         return context.user(measure) if isinstance(measure, User) else measure
 
@@ -184,7 +187,8 @@ class Measure(Cutoff, abstract=True):
 
 def value_of(measure: Measure, block: Block) -> Values:
     """The values of a measure for the rankings of a block, computed once."""
-    return block.once(("value", measure), lambda: as_values(measure.value(block)))
+    # from the class: a measure may have a parameter named value
+    return block.once(("value", measure), lambda: as_values(type(measure).value(measure, block)))
 
 
 def no_relevant(values: Array, count: NDArray[np.int64]) -> Values:

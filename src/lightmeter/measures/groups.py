@@ -18,7 +18,7 @@ from lightmeter.errors import LightmeterError
 from lightmeter.measures.base import Measure
 from lightmeter.measures.cascade import ERR
 from lightmeter.measures.gains import DCG
-from lightmeter.params import Choice, Either, Maybe, TermOf, Text, param
+from lightmeter.params import Choice, Either, ListOf, Maybe, TermOf, Text, param
 from lightmeter.sums import sum_by
 from lightmeter.targets import SHORTHANDS, Target
 from lightmeter.users import User
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from lightmeter.context import Context
 
 Array = NDArray[np.float64]
-_BY = Text("an attribute's name in quotes")
+#: One attribute, or several for their intersections.
+BY = Either((Text("an attribute's name in quotes"), ListOf(Text("an attribute's name in quotes"), 2)))
+_BY = BY
 _BY_DOC = "attribute whose groups are looked at"
 _TARGET = Maybe(Either((Choice(tuple(SHORTHANDS)), TermOf("target"))))
 _TARGET_DOC = "target distribution; by default the given one where there is one, else uniform"
@@ -124,15 +126,13 @@ def _stopped_similarity(measure: GF | DeltaGF, block: Block, goal: Distribution)
     """``sum_k stop_k (1 - Div(D_k, goal))``."""
     stop = block.stop(measure.user, measure.cutoff)
     # ranks that matter less than rounding are left out, unless a divergence there could be infinite
-    alive = np.flatnonzero((stop > (NEGLIGIBLE if math.isfinite(measure.div.most) else 0.0)).any(axis=0))
-    depth = int(alive[-1]) + 1 if len(alive) else 0
+    alive = stop > (NEGLIGIBLE if math.isfinite(measure.div.most) else 0.0)
     columns = block.membership(measure.by).columns(goal, block.query)
     value = np.zeros(block.shape[0])
-    for part, ranks, p, some in columns.prefixes(depth):
-        # nobody stops at most ranks of a reader who stops at relevant documents: only where someone does is compared
-        at = np.nonzero(some & (stop[part, ranks] > 0))
-        similar = 1.0 - measure.div.value(p[at], columns.q[part][at[0]])
-        value[part] += sum_by(at[0], stop[part, ranks][at] * similar, part.stop - part.start)
+    # nobody stops at most ranks of a reader who stops at relevant documents: only where someone does is compared
+    for ranking, rank, p, some in columns.prefixes_at(alive):
+        similar = np.where(some, 1.0 - measure.div.value(p, columns.q[ranking]), 0.0)
+        value += sum_by(ranking, stop[ranking, rank] * similar, len(value))
     return _explained(Values(value), block, measure.by, goal, measure.cutoff)
 
 

@@ -1,0 +1,184 @@
+"""Measures of how exposure is shared out by a policy, for each query or amortised over queries.
+
+A reader who comes back sees several rankings, and a document that stands low in one may stand high in the next. What is
+amortised adds up over the queries, as often as each is asked, before it is compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.exposure.estimates import FEW_SAMPLES, mixture
+from lightmeter.measures.base import Measure
+from lightmeter.measures.gains import DCG
+from lightmeter.measures.groups import BY, NOTHING_KNOWN
+from lightmeter.measures.totals import (
+    Totals,
+    distinct_members,
+    shared,
+    totals_by_query,
+    totals_over,
+    totals_without,
+)
+from lightmeter.params import Choice, Flag, TermOf, param
+from lightmeter.rankings import Ranked
+from lightmeter.sums import sum_by
+from lightmeter.users import User
+from lightmeter.values import Values, by_name
+
+if TYPE_CHECKING:
+    from lightmeter.context import Context
+
+Array = NDArray[np.float64]
+Docs = Literal["ranked", "all", "relevant"]
+DOCS = Choice(("ranked", "all", "relevant"))
+DOCS_DOC = "whose exposure: 'ranked' documents, 'all' ranked or judged ones, or 'relevant' ones, ranked or not"
+USER_DOC = "user model whose view is exposure"
+FEWEST = 3  # samples for a standard error
+AMORTISED_DOC = "add up over the queries, by their weights, before comparing: one value for all queries"
+
+
+class OfExposure(Measure, abstract=True):
+    """Base of measures that compare what a policy's expected exposure adds up to, by document or by group.
+
+    A subclass has the parameters ``user``, ``docs`` and ``amortised``, and ``by`` where it looks at groups, and says in
+    :meth:`reduce` what it makes of the sums. Under a policy the expected exposure is exact wherever the policy's is;
+    the measure is then that of the policy, not the mean over rankings. From sampled rankings it is the measure of their
+    mean exposure, with a delete-one standard error.
+    """
+
+    needs: ClassVar[Any] = frozenset()
+    invariant_to = frozenset({"query_order", "scores", "below_cutoff"})
+
+    @property
+    def across_queries(self) -> bool:  # type: ignore[override]
+        return bool(getattr(self, "amortised", False))
+
+    def resolve(self, context: Context) -> Any:
+        measure = super().resolve(context)
+        if measure.attribute is not None:
+            context.collection.attribute(measure.attribute)
+        return measure
+
+    def reduce(self, totals: Totals, context: Context) -> Values | dict[str, Values]:
+        """One value for each owner of the sums, or several by group."""
+        raise NotImplementedError
+
+    def prepare(self, totals: Totals) -> Totals:
+        """The sums of queries as they are added up over queries."""
+        return totals
+
+    @property
+    def _candidates(self) -> tuple[str | None, str]:
+        """Their groups and which they are."""
+        return self.attribute, self._given.docs
+
+    @property
+    def _given(self) -> Any:
+        """Itself, for the parameters of subclasses."""
+        return self
+
+    def _sums(self, context: Context, ranked: Ranked) -> Totals:
+        return totals_by_query(context, ranked, *self._candidates, self._given.user, self.cutoff)
+
+    def of_run(self, context: Context, ranked: Ranked) -> Values | dict[str, Values]:
+        sums = self._sums(context, ranked)
+        found = self.reduce(self.prepare(sums), context)
+        values = {name: self._explained(v, context, ranked) for name, v in by_name(found).items()}
+        if ranked.sampled:
+            self._add_errors(values, sums, context, ranked)
+        return _like(found, values)
+
+    def _explained(self, values: Values, context: Context, ranked: Ranked) -> Values:
+        """Why a query has no value: nothing relevant and nothing known come before what the sums tell."""
+        out = Values(values.value)
+        if self._given.docs == "relevant" and context.collection.judgments is not None:
+            out.because(context.collection.judgments.relevant(np.nextafter(0, 1)) == 0, "no_relevant")
+        if self.attribute is not None:
+            out.because(~shared(context, ranked, *self._candidates).known, NOTHING_KNOWN)
+        if values.reason is not None:
+            for reason in sorted({r for r in values.reason if r is not None}):
+                mine = np.equal(values.reason, reason)
+                out.because(mine & np.isnan(values.value), reason)
+                out.because(mine, reason, None)
+        return out
+
+    def _add_errors(self, values: dict[str | None, Values], sums: Totals, context: Context, ranked: Ranked) -> None:
+        """Delete-one standard errors over a query's rankings."""
+        mix = mixture(context, ranked)
+        if mix.exact.all():
+            return
+        less = totals_without(context, ranked, sums, *self._candidates, self._given.user, self.cutoff)
+        for name, without in by_name(self.reduce(self.prepare(less), context)).items():
+            mine = values[name]
+            q, queries = mix.query, len(mine.value)
+            centre = sum_by(q, mix.copies * without.value, queries) / mix.draws
+            spread = sum_by(q, mix.copies * (without.value - centre[q]) ** 2, queries)
+            few = ~mix.exact & (mix.draws < FEWEST)
+            se = np.where(few | np.isnan(mine.value), np.nan, np.sqrt((mix.draws - 1.0) / mix.draws * spread))
+            mine.se = np.where(mix.exact, 0.0, se)
+            mine.because(few, FEW_SAMPLES, None)
+
+    def across(self, context: Context, ranked: Ranked, weight: Array) -> Values | dict[str, Values]:
+        by = self.attribute
+        members = None if by is None else distinct_members(context, ranked, by, self._given.docs, weight)
+        prepared = self.prepare(self._sums(context, ranked))
+        found = self.reduce(totals_over(prepared, self.counted(prepared, weight), members), context)
+        if by is not None:
+            nothing = not shared(context, ranked, *self._candidates).known[weight > 0].any()
+            for values in by_name(found).values():
+                values.because(np.full(1, nothing), NOTHING_KNOWN)
+        return found
+
+    def counted(self, prepared: Totals, weight: Array) -> Array:
+        """The weights of the queries that can add something, 0 for the others."""
+        return weight
+
+
+def _like(found: Values | dict[str, Values], values: dict[str | None, Values]) -> Values | dict[str, Values]:
+    """Values by name in the form in which they were found."""
+    return {name: values[name] for name in found} if isinstance(found, dict) else values[None]
+
+
+class MeanExposure(OfExposure):
+    """Mean exposure of each group: ``E_a = sum_d G[d,a] eps_d / sum_d G[d,a]``, a value for each group.
+
+    At least 0. All candidates count, those that are not seen with exposure 0; a multi-valued document counts fully in
+    each of its groups. Amortised: exposure is per request, and the members are the distinct documents of the queries.
+    Undefined (``empty_group``) for a group without a candidate. Source: Singh and Joachims 2018.
+
+    Examples
+    --------
+    >>> from lightmeter import MeanExposure, TopK, evaluate, load
+    >>> c = load(run={"q": ["a", "b", "c"]}, groups={"gender": {"a": "f", "b": "m", "c": "m"}})
+    >>> evaluate(c, [MeanExposure(by="gender", user=TopK(k=2))]).mean().select("group", "value").rows()
+    [('f', 1.0), ('m', 0.5)]
+    """
+
+    better = "none"
+    bounds = (0.0, np.inf)
+    by: str = param(accepts=BY, doc="attribute whose groups are looked at")
+    user: User = param(default=DCG(), accepts=TermOf("user"), doc=USER_DOC, always=True)
+    docs: Docs = param(default="ranked", accepts=DOCS, doc=DOCS_DOC)
+    amortised: bool = param(default=False, accepts=Flag(), doc=AMORTISED_DOC)
+    linear = True
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"groups"} if self.docs == "ranked" else {"groups", "judgments"})
+
+    def reduce(self, totals: Totals, context: Context) -> dict[str, Values]:
+        names = context.collection.attribute(str(self.attribute)).values
+        mean = totals.exposure / totals.members
+        order = np.argsort(totals.key, kind="stable")
+        ends = np.searchsorted(totals.key[order], np.arange(len(names) + 1))
+        out = {}
+        for code, name in enumerate(names):
+            mine = order[ends[code] : ends[code + 1]]
+            value = np.full(totals.owners, np.nan)
+            value[totals.owner[mine]] = mean[mine]
+            out[name] = Values(value).because(np.isnan(value), "empty_group")
+        return out

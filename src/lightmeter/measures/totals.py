@@ -1,0 +1,255 @@
+"""What candidates add up to: exposure, members, merit and clicks by document or group, by query or over queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.attributes import Attribute
+from lightmeter.context import Context
+from lightmeter.exposure.candidates import Candidates, candidate_exposure, candidates, seen_of
+from lightmeter.exposure.estimates import mixture
+from lightmeter.exposure.flat import flat_exposure
+from lightmeter.rankings import Ranked
+from lightmeter.sums import sum_by
+from lightmeter.users import User
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+#: Sums by (query, value) are made in a full table as long as it is not larger than this, or than the rows themselves.
+FULL = 1 << 20
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums, one row an (owner, key): sorted by owner, keys of no member left out.
+
+    Attributes
+    ----------
+    owner
+        Whose sum it is: a query; a ranking that is left out; or 0 for many queries together.
+    key
+        The group's value, or the document.
+    exposure, members, merit, clicks
+        Sums of exposure, of memberships, of grades, and of exposure times grade.
+    owners
+        Number of owners.
+    """
+
+    owner: Codes
+    key: Codes
+    exposure: Array
+    members: Array
+    merit: Array
+    clicks: Array
+    owners: int
+
+    @classmethod
+    def of(cls, owner: Codes, key: Codes, sums: list[Array], owners: int) -> Totals:
+        """From the four sums in order."""
+        return cls(owner, key, sums[0], sums[1], sums[2], sums[3], owners)
+
+    def lowest(self, value: Array, where: NDArray[np.bool_]) -> Array:
+        """The lowest value of each owner, infinite for one without any."""
+        out = np.full(self.owners, np.inf)
+        np.minimum.at(out, self.owner[where], value[where])
+        return out
+
+    def sum(self, value: Array) -> Array:
+        """The sum of each owner."""
+        return sum_by(self.owner, value, self.owners)
+
+    def at(self, value: Array, key: int, where: NDArray[np.bool_]) -> Array:
+        """The value of one key for each owner, NaN for one without it."""
+        out = np.full(self.owners, np.nan)
+        mine = where & (self.key == key)
+        out[self.owner[mine]] = value[mine]
+        return out
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Candidates with the keys that they count for.
+
+    Attributes
+    ----------
+    position, key, weight
+        One entry a (candidate, key), positions rising; ``position`` None where every candidate has just one.
+    size
+        Number of keys.
+    known
+        Queries with a candidate of known membership.
+    """
+
+    found: Candidates
+    position: Codes | None
+    key: Codes
+    weight: Array | None
+    size: int
+    known: NDArray[np.bool_]
+
+    def spread(self, amount: Array) -> Array:
+        """Amounts of candidates as amounts of entries."""
+        out = amount if self.position is None else amount[self.position]
+        return out if self.weight is None else out * self.weight
+
+    @property
+    def query(self) -> Codes:
+        """The query of each entry."""
+        return self.found.query if self.position is None else self.found.query[self.position]
+
+
+def shared(context: Context, ranked: Ranked, by: str | None, docs: str) -> Shared:
+    """The candidates with their groups under the call's rule for unknown ones, or as documents."""
+    return context.once(("shared", ranked.key, by, docs), lambda: _shared(context, ranked, by, docs))
+
+
+def _shared(context: Context, ranked: Ranked, by: str | None, docs: str) -> Shared:
+    found = candidates(context, ranked, docs)
+    queries = len(context.collection.queries)
+    if by is None:
+        key = _documents(found, ranked)
+        every = np.ones(queries, dtype=bool)
+        return Shared(found, None, key, None, int(key.max(initial=-1)) + 1, every)
+    attribute = context.collection.attribute(by)
+    entry = found.entries(ranked, attribute)
+    there = entry >= 0
+    known = np.zeros(queries, dtype=bool)
+    known[found.query[there]] = True
+    if context.unknown == "distinct":
+        known[:] = True
+    size = len(attribute.values)
+    if attribute.indptr is None and there.all():
+        return Shared(found, None, attribute.codes[entry].astype(np.int64), None, size, known)
+    pairs = attribute.pairs(entry, split=False)
+    if there.all():
+        return Shared(found, pairs[0], pairs[1].astype(np.int64), pairs[2], size, known)
+    return Shared(found, *_with_unknown(context, ranked, attribute, found, entry, pairs), known)
+
+
+def _documents(found: Candidates, ranked: Ranked) -> Codes:
+    """A code for each document, the same in every query."""
+    docs = found.docs(ranked)
+    return docs.rank("dense").to_numpy().astype(np.int64) - 1 if len(docs) else np.zeros(0, dtype=np.int64)
+
+
+def _with_unknown(
+    context: Context,
+    ranked: Ranked,
+    attribute: Attribute,
+    found: Candidates,
+    entry: NDArray[np.integer],
+    pairs: tuple[Codes, NDArray[np.int32], Array],
+) -> tuple[Codes, Codes, Array, int]:
+    """Memberships with those of unknown documents by the call's rule."""
+    unknown = np.flatnonzero(entry < 0)
+    size = len(attribute.values)
+    position, value, weight = pairs[0], pairs[1].astype(np.int64), pairs[2]
+    if context.unknown == "error":
+        context.refuse_unknown(attribute, ranked.run.name, found.docs(ranked).gather(unknown))
+    if context.unknown == "drop":
+        return position, value, weight, size
+    if context.unknown == "uniform":
+        more = np.repeat(unknown, size), np.tile(np.arange(size), len(unknown)), np.full(len(unknown) * size, 1 / size)
+    else:
+        own = context.own_value(attribute, found.docs(ranked).gather(unknown))
+        more, size = (unknown, own, np.ones(len(unknown))), max(size, int(own.max()) + 1)
+    position = np.concatenate([position, more[0]])
+    order = np.argsort(position, kind="stable")
+    return position[order], np.concatenate([value, more[1]])[order], np.concatenate([weight, more[2]])[order], size
+
+
+def totals_by_query(
+    context: Context, ranked: Ranked, by: str | None, docs: str, user: User, cutoff: int | None
+) -> Totals:
+    """Sums by query."""
+    key = ("totals", ranked.key, by, docs, user, cutoff)
+    return context.once(key, lambda: _by_query(context, ranked, by, docs, user, cutoff))
+
+
+def _by_query(context: Context, ranked: Ranked, by: str | None, docs: str, user: User, cutoff: int | None) -> Totals:
+    mine = shared(context, ranked, by, docs)
+    exposure = candidate_exposure(context, ranked, mine.found, user, cutoff)
+    queries = len(context.collection.queries)
+    query = mine.query
+    amounts = [exposure, np.ones(len(exposure)), mine.found.gain, exposure * mine.found.gain]
+    if by is None:  # a candidate stands once in its query: nothing to add up
+        order = np.argsort(query, kind="stable") if (np.diff(query) < 0).any() else slice(None)
+        return Totals.of(query[order], mine.key[order], [a[order] for a in amounts], queries)
+    rows = max(len(query), 1)
+    cell = query * mine.size + mine.key
+    if queries * mine.size <= max(FULL, rows):
+        owner_key, at, cells = np.arange(queries * mine.size), cell, queries * mine.size
+    else:
+        owner_key, at = np.unique(cell, return_inverse=True)
+        cells = len(owner_key)
+    judged = context.collection.judgments is not None
+    sums = [
+        sum_by(at, mine.spread(a), cells) if judged or number < 2 else np.zeros(cells)
+        for number, a in enumerate(amounts)
+    ]
+    keep = sums[1] > 0
+    owner, value = np.divmod(owner_key[keep], max(mine.size, 1))
+    return Totals.of(owner, value, [s[keep] for s in sums], queries)
+
+
+def totals_over(totals: Totals, weight: Array, members: Array | None = None) -> Totals:
+    """Sums over queries by their weights, per unit of weight; ``members`` by key in place of theirs."""
+    keep = weight[totals.owner] > 0
+    w = weight[totals.owner[keep]] / max(float(weight.sum()), 1e-300)
+    keys, at = np.unique(totals.key[keep], return_inverse=True)
+    sums = [sum_by(at, w * a[keep], len(keys)) for a in (totals.exposure, totals.members, totals.merit, totals.clicks)]
+    if members is not None:
+        sums[1] = members[keys]
+    return Totals.of(np.zeros(len(keys), dtype=np.int64), keys, sums, 1)
+
+
+def distinct_members(context: Context, ranked: Ranked, by: str, docs: str, weight: Array) -> Array:
+    """How many distinct documents of the queries of some weight each group has, by value.
+
+    A document whose membership depends on the query counts by its mean membership.
+    """
+    mine = shared(context, ranked, by, docs)
+    doc = context.once(("doc codes", ranked.key, docs), lambda: _documents(mine.found, ranked))
+    w = weight[mine.found.query]
+    share = w / np.maximum(sum_by(doc, w, int(doc.max(initial=-1)) + 1)[doc], 1e-300)
+    return sum_by(mine.key, mine.spread(share), mine.size)
+
+
+def totals_without(
+    context: Context, ranked: Ranked, totals: Totals, by: str | None, docs: str, user: User, cutoff: int | None
+) -> Totals:
+    """Sums by query with each ranking left out in turn; owners are the rankings."""
+    mine, mix = shared(context, ranked, by, docs), mixture(context, ranked)
+    ranking, candidate, view = seen_of(mine.found, ranked, flat_exposure(context, ranked, user, cutoff))
+    query = mix.query.astype(np.int64)
+    start = np.searchsorted(totals.owner, np.arange(totals.owners + 1))
+    count = start[query + 1] - start[query]
+    first = np.cumsum(count) - count
+    owner = np.repeat(np.arange(len(query)), count)
+    source = np.arange(len(owner)) - np.repeat(first - start[query], count)
+    # from a candidate to its rows of the sums
+    cell = totals.owner * np.int64(max(mine.size, 1)) + totals.key
+    order = np.argsort(cell, kind="stable")
+    row = order[np.searchsorted(cell[order], mine.query * np.int64(max(mine.size, 1)) + mine.key)]
+    if mine.position is None:
+        entry, each = candidate, np.arange(len(candidate))
+    else:
+        begin = np.searchsorted(mine.position, np.arange(len(mine.found.query) + 1))
+        number = begin[candidate + 1] - begin[candidate]
+        each = np.repeat(np.arange(len(candidate)), number)
+        entry = np.arange(len(each)) - np.repeat(np.cumsum(number) - number - begin[candidate], number)
+    share = 1.0 if mine.weight is None else mine.weight[entry]
+    gone = ranking[each]
+    at = first[gone] + row[entry] - start[query[gone]]
+    left = 1.0 - mix.unit[owner]
+    with np.errstate(all="ignore"):
+        gain = mine.found.gain[candidate][each]
+        out = []
+        for whole, part in ((totals.exposure, view[each] * share), (totals.clicks, view[each] * share * gain)):
+            less = mix.unit[owner] * sum_by(at, part, len(owner))
+            out.append(np.maximum(whole[source] - less, 0.0) / left)
+    same = replace(totals, owner=owner, key=totals.key[source], members=totals.members[source])
+    return replace(same, exposure=out[0], clicks=out[1], merit=totals.merit[source], owners=len(query))
