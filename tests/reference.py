@@ -578,7 +578,7 @@ def similarity(world: World, m: Any, query: str, docs: list[str], goal: Shares) 
 
 def evaluate(world: World, m: Any, run: str) -> Iterator[tuple[str, float, float | None]]:
     """(query, value, standard error) of a measure for the judged queries that a run answers."""
-    from tests import reference_exposure_groups
+    from tests import reference_exposure_groups, reference_prefixes
 
     for query in world.queries:
         if query not in world.runs[run]:
@@ -602,7 +602,7 @@ def evaluate(world: World, m: Any, run: str) -> Iterator[tuple[str, float, float
             found = [next(v for q, v, _ in evaluate(world, c, run) if q == query) for c in parts]
             yield query, sum(w * v for w, v in zip(shares, found, strict=True) if w), None
         else:
-            one = groups if hasattr(m, "by") else None
+            one = reference_prefixes.value if name in reference_prefixes.NAMES else groups if hasattr(m, "by") else None
             draws = world.draws(run, query)
             each = [one(world, m, run, query, d) if one else relevance(world, m, query, d) for _, d in draws]
             weights = [w for w, _ in draws]

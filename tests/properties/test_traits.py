@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.prefix_terms import prefixes
 from tests.properties.worlds import (
     call,
     expected,
@@ -88,7 +89,7 @@ def test_every_measure_has_an_example() -> None:
 
 def varied(data: Any, world: World) -> list[Any]:
     """All registered measures, and some with random parameters."""
-    some = relevances() | expected() | normalised() | fair(world) | shares_of_exposure(world)
+    some = relevances() | expected() | normalised() | fair(world) | shares_of_exposure(world) | prefixes(world)
     return examples(world) + data.draw(st.lists(some, max_size=4))
 
 
