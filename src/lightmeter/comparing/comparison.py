@@ -38,6 +38,7 @@ SCHEMA: dict[str, Any] = {
     "normality": pl.Float64,
     "letters": pl.String,
     "pairs": pl.Int64,
+    "significant": pl.Int64,
     "share": pl.Float64,
     "measure_a": pl.String,
     "measure_b": pl.String,
@@ -78,7 +79,8 @@ class Comparison:
         number of tests), ``p``, ``p_adjusted``, ``effect``, ``wins``, ``losses``, ``ties`` (queries on which a is
         better, worse, neither), ``normality`` (beside the t test), ``reason`` where there is no p.
     power
-        A row a measure: of ``pairs`` tested how many have a p below alpha, and their ``share``: discriminative power.
+        A row a measure: of ``pairs`` tested how many are ``significant`` (p below alpha) and their ``share``, the
+        discriminative power.
     correlations
         A row two measures: Kendall's ``tau`` between their orders of the ``n`` runs with Long and Cliff's interval
         (``low``, ``high``) and a bootstrap interval over queries (``query_low``, ``query_high``), the mean of both

@@ -53,7 +53,7 @@ POWER = {
     "measure": pl.String,
     "group": pl.String,
     "pairs": pl.Int64,
-    "n": pl.Int64,
+    "significant": pl.Int64,
     "share": pl.Float64,
 }
 

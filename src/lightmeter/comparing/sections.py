@@ -142,7 +142,7 @@ def _pairs(made: Comparison, names: Names) -> Section:
 def _power(made: Comparison, names: Names) -> Section:
     rows = [
         [names.measure(m, g), f"{n}/{pairs}", f"{share:.1%}"]
-        for m, g, pairs, n, share in made.power.select("measure", "group", "pairs", "n", "share").iter_rows()
+        for m, g, pairs, n, share in made.power.select("measure", "group", "pairs", "significant", "share").iter_rows()
     ]
     title = f"Discriminative power: pairs of runs with p < {made.plan.alpha:g}"
     return Section(title, ["measure", "pairs", "share"], rows, 1)

@@ -20,7 +20,7 @@ from lightmeter.users import User
 Array = NDArray[np.float64]
 #: documents told for each query
 FEW = 3
-#: ranks that shares are told of, where a measure has no cutoff
+#: ranks that counts and shares are told of, at most
 _TOP = 10
 #: measures that count the first documents all alike
 _FLAT = ("P", "R", "Count", "Share", "MeanScore", "DistrSim", "MaxDeviation", "Judged")
@@ -122,7 +122,7 @@ class Reasons:
         judgments = self.context.collection.judgments
         if judgments is None or measure.attribute is not None:
             return []
-        k = measure.cutoff or _TOP
+        k = min(measure.cutoff or _TOP, _TOP)
         counts = []
         for ranked, rows in ((one, a), (two, b)):
             at = ranked.judged_row()[rows[:k]]
@@ -136,7 +136,7 @@ class Reasons:
         if measure.attribute is None:
             return []
         attribute = self.context.collection.attribute(measure.attribute)
-        k = measure.cutoff or _TOP
+        k = min(measure.cutoff or _TOP, _TOP)
         shares = []
         for ranked, rows in ((one, a), (two, b)):
             entries = ranked.member_row(measure.attribute)[rows[:k]]

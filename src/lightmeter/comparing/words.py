@@ -127,4 +127,6 @@ def _mathematical(number: str, mark: str) -> str:
         float(number)
     except ValueError:
         return escaped(number)
-    return f"${number}^{{\\mathrm{{{escaped(mark)}}}}}$" if mark else f"${number}$"
+    digits, e, power = number.partition("e")
+    shown = rf"{digits}\cdot 10^{{{int(power)}}}" if e else number
+    return rf"${shown}^{{\mathrm{{{escaped(mark)}}}}}$" if mark else f"${shown}$"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,8 @@ Array = NDArray[np.float64]
 PAIRED = ("t", "wilcoxon", "randomization", "bootstrap")
 #: Shapiro and Wilk's test is calibrated for 3 to 5,000 numbers.
 _SHAPIRO = (3, 5000)
+#: differences whose signed ranks are counted out
+_EXACT = 50
 _AT_A_TIME = 1 << 22
 
 
@@ -59,7 +60,7 @@ def paired_test(
         ``[pairs, queries]``, complete.
     test
         ``'t'``: Student's paired t test, with the p-value of a test of normality beside it. ``'wilcoxon'``: signed
-        ranks; queries without a difference are left out, exact for up to 50 queries without ties, else a normal
+        ranks; queries without a difference are left out, exact for up to 50 others, ties and all, else a normal
         approximation corrected for ties. ``'randomization'``: signs of the differences flipped at random (all ways to
         flip them, and so an exact p, where there are no more than ``resamples``). ``'bootstrap'``: queries drawn
         with replacement from the differences shifted to mean 0, with Student's t as the statistic.
@@ -136,22 +137,29 @@ def _normality(d: Array) -> Array:
 
 
 def _wilcoxon(d: Array, tol: float) -> Array:
-    from scipy.stats import wilcoxon
-
     if tol > 0:  # differences that differ by rounding only are tied
         d = np.round(d / tol / 2) * tol * 2
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        if d.shape[1] > 50:
-            return np.asarray(wilcoxon(d, axis=1, method="asymptotic", correction=False).pvalue)
-        # a pair at a time: whether one is tied decides how all are computed
-        return np.array([float(wilcoxon(row[row != 0], method=_way(row[row != 0])).pvalue) for row in d])
+    few = (d != 0).sum(axis=1) <= _EXACT
+    p = np.empty(len(d))
+    p[few] = [_signed_ranks(row[row != 0]) for row in d[few]]
+    if not few.all():
+        from scipy.stats import wilcoxon
+
+        p[~few] = wilcoxon(d[~few], axis=1, method="asymptotic").pvalue
+    return p
 
 
-def _way(d: Array) -> str:
-    """Exact where that is possible."""
-    size = np.abs(d)
-    return "exact" if len(np.unique(size)) == len(size) else "auto"
+def _signed_ranks(d: Array) -> float:
+    """The exact p-value of the sum of ranks with a plus sign, ties sharing their mean rank."""
+    _, at, count = np.unique(np.abs(d), return_inverse=True, return_counts=True)
+    twice = (2 * np.cumsum(count) - count + 1)[at]  # ranks times two are whole
+    ways = np.zeros(int(twice.sum()) + 1)
+    ways[0] = 1.0
+    for rank in twice.tolist():
+        ways[rank:] += ways[:-rank]  # NumPy reads the right side before it writes
+        ways /= 2.0
+    off = np.abs(2 * np.arange(len(ways)) - (len(ways) - 1))
+    return float(min(ways[off >= off[int(twice[d > 0].sum())]].sum(), 1.0))
 
 
 def _sign_flip(d: Array, resamples: int, rng: int | np.random.Generator, tol: float) -> Array:
