@@ -7,16 +7,18 @@ those that are judged and not ranked, whose exposure is 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.attributes import Attribute
+from lightmeter.block import Block
 from lightmeter.context import Context
 from lightmeter.exposure.estimates import mixture
 from lightmeter.exposure.flat import Flat, flat_exposure, item_codes
-from lightmeter.rankings import Ranked
+from lightmeter.rankings import CELLS, Ranked, chunks_of_like_length
 from lightmeter.sums import sum_by
 from lightmeter.users import User
 
@@ -30,37 +32,58 @@ class Candidates:
 
     Attributes
     ----------
+    ranked
+        The rankings.
     query
-        Its query.
-    row, judgment
-        A row of the run with it, and its judgment; -1 for none.
-    gain
-        Its grade, 0 where it is not judged.
+        The query of each.
+    row
+        A row of the run with it, -1 for one that is not ranked.
+    missed
+        The judgments of those that are not ranked.
     """
 
+    ranked: Ranked
     query: Codes
     row: Codes
-    judgment: Codes
-    gain: Array
+    missed: Codes
 
-    def docs(self, ranked: Ranked) -> pl.Series:
+    @cached_property
+    def whole(self) -> bool:
+        """Whether they are the rows of the run, each once and in order."""
+        return len(self.row) == len(self.ranked.run) and not len(self.missed)
+
+    @cached_property
+    def judgment(self) -> Codes:
+        """The judgment of each, -1 for none."""
+        here = len(self.row) - len(self.missed)
+        mine = self.ranked.judged_row() if self.whole else self.ranked.judged_row()[self.row[:here]]
+        return np.concatenate([mine, self.missed]) if len(self.missed) else mine.astype(np.int64)
+
+    @cached_property
+    def gain(self) -> Array:
+        """The grade of each, 0 where it is not judged."""
+        judgments = self.ranked.collection.judgments
+        return np.zeros(len(self.row)) if judgments is None else np.append(judgments.gain, 0.0)[self.judgment]
+
+    def docs(self) -> pl.Series:
         """Document ids."""
-        here = self.row >= 0
-        ids = ranked.run.doc.gather(self.row[here])
-        judgments = ranked.collection.judgments
-        return ids if judgments is None or here.all() else pl.concat([ids, judgments.doc.gather(self.judgment[~here])])
+        ids = self.ranked.run.doc.gather(self.row[: len(self.row) - len(self.missed)])
+        judgments = self.ranked.collection.judgments
+        return ids if judgments is None or not len(self.missed) else pl.concat([ids, judgments.doc.gather(self.missed)])
 
-    def entries(self, ranked: Ranked, attribute: Attribute) -> NDArray[np.integer]:
+    def entries(self, attribute: Attribute) -> NDArray[np.integer]:
         """Entries in an attribute, -1 for unknown membership."""
-        here = int((self.row >= 0).sum())
-        known: NDArray[np.integer] = ranked.member_row(attribute.name)
-        known = known if here == len(known) == len(self.row) else known[self.row[:here]]
-        judgments = ranked.collection.judgments
-        if judgments is None or here == len(self.row):
+        known: NDArray[np.integer] = self.ranked.member_row(attribute.name)
+        if self.whole:
             return known
-        rest = judgments.doc.gather(self.judgment[here:])
+        here = len(self.row) - len(self.missed)
+        known = known[self.row[:here]]
+        judgments = self.ranked.collection.judgments
+        if judgments is None or not len(self.missed):
+            return known
         query = self.query[here:].astype(np.int32)
-        return np.concatenate([known, attribute.index.find(rest, query if attribute.by_query else None)])
+        rest = attribute.index.find(judgments.doc.gather(self.missed), query if attribute.by_query else None)
+        return np.concatenate([known, rest])
 
 
 def candidates(context: Context, ranked: Ranked, docs: str) -> Candidates:
@@ -70,6 +93,7 @@ def candidates(context: Context, ranked: Ranked, docs: str) -> Candidates:
 
 def _candidates(context: Context, ranked: Ranked, docs: str) -> Candidates:
     run, judgments = ranked.run, context.collection.judgments
+    none = np.zeros(0, dtype=np.int64)
     if ranked.sampled:
         codes = context.once(("items", ranked.key), lambda: item_codes(ranked))
         row = np.unique(codes if ranked.order is None else codes[ranked.order])
@@ -77,48 +101,62 @@ def _candidates(context: Context, ranked: Ranked, docs: str) -> Candidates:
         row = np.arange(len(run))
     else:
         row = np.sort(ranked.order)
-    whole = len(row) == len(run)
-    query = run.query_of_row.astype(np.int64) if whole else run.query_at(row).astype(np.int64)
-    if judgments is None:
-        return Candidates(query, row, np.full(len(row), -1), np.zeros(len(row)))
-    judgment = (ranked.judged_row() if whole else ranked.judged_row()[row]).astype(np.int64)
-    gain = np.append(judgments.gain, 0.0)[judgment]
-    if docs == "ranked":
-        return Candidates(query, row, judgment, gain)
-    free = np.zeros(len(context.collection.queries), dtype=bool)
-    free[ranked.query] = True
-    missed = free[judgments.query]
-    missed[judgment[judgment >= 0]] = False
+    query = (run.query_of_row if len(row) == len(run) else run.query_at(row)).astype(np.int64)
+    mine = Candidates(ranked, query, row, none)
+    if judgments is None or docs == "ranked":
+        return mine
+    gone = np.zeros(len(context.collection.queries), dtype=bool)
+    gone[ranked.query] = True
+    missed = gone[judgments.query]
+    missed[mine.judgment[mine.judgment >= 0]] = False
+    if docs == "relevant":
+        missed &= judgments.gain > 0
+        keep = mine.gain > 0
+        query, row = query[keep], row[keep]
     rest = np.flatnonzero(missed)
-    out = Candidates(
+    return Candidates(
+        ranked,
         np.concatenate([query, judgments.query[rest]]),
         np.concatenate([row, np.full(len(rest), -1)]),
-        np.concatenate([judgment, rest]),
-        np.concatenate([gain, judgments.gain[rest]]),
+        rest,
     )
-    if docs == "all":
-        return out
-    keep = out.gain > 0
-    return Candidates(out.query[keep], out.row[keep], out.judgment[keep], out.gain[keep])
 
 
 def candidate_exposure(context: Context, ranked: Ranked, found: Candidates, user: User, cutoff: int | None) -> Array:
     """Expected exposure of each candidate; from several rankings the mean over them."""
-    flat = flat_exposure(context, ranked, user, cutoff)
-    by_row = np.zeros(len(ranked.run) + 1)  # the last one for what is not ranked
+    by_row = context.once(("by row", ranked.key, user, cutoff), lambda: _by_row(context, ranked, user, cutoff))
+    return by_row[:-1] if found.whole else by_row[found.row]
+
+
+def _by_row(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Array:
+    """Expected exposure by row of the run, and one 0 for what is not ranked."""
+    out = np.zeros(len(ranked.run) + 1)
     if ranked.sampled:
-        share = mixture(context, ranked).share
-        by_row[:-1] = sum_by(flat.item, flat.view * share[flat.ranking], len(ranked.run))
-    else:
-        by_row[flat.row] = flat.view
-    return by_row[:-1] if len(found.row) == len(ranked.run) and found.row[-1] >= 0 else by_row[found.row]
+        flat, share = flat_exposure(context, ranked, user, cutoff), mixture(context, ranked).share
+        out[:-1] = sum_by(flat.item, flat.view * share[flat.ranking], len(ranked.run))
+        return out
+    if not user.by_document and not context.policy.stochastic:
+        rank = np.arange(int(ranked.offsets[-1])) - np.repeat(ranked.offsets[:-1], ranked.lengths)
+        view = user.view_at(np.arange(1.0, int(ranked.lengths.max(initial=0)) + 1))
+        if cutoff is not None:
+            view[cutoff:] = 0.0
+        out[: len(rank)] = view[rank]
+        if ranked.order is not None:
+            seen = out[: len(rank)].copy()
+            out[:] = 0.0
+            out[ranked.order] = seen
+        return out
+    for rankings in chunks_of_like_length(ranked.lengths, CELLS):
+        block = Block(context, ranked, rankings)
+        out[block.rows[block.valid]] = block.exposure(user, cutoff)[block.valid]
+    return out
 
 
-def seen_of(found: Candidates, ranked: Ranked, flat: Flat) -> tuple[Codes, Codes, Array]:
+def seen_of(found: Candidates, flat: Flat) -> tuple[Codes, Codes, Array]:
     """(ranking, candidate, view) of the seen places of sampled rankings, of those that are candidates."""
-    at = np.full(len(ranked.run), -1, dtype=np.int64)
-    here = found.row >= 0
-    at[found.row[here]] = np.flatnonzero(here)
+    at = np.full(len(found.ranked.run), -1, dtype=np.int64)
+    here = len(found.row) - len(found.missed)
+    at[found.row[:here]] = np.arange(here)
     candidate = at[flat.item]
     keep = candidate >= 0
     return flat.ranking[keep], candidate[keep], flat.view[keep]

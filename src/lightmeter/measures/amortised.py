@@ -6,6 +6,7 @@ amortised adds up over the queries, as often as each is asked, before it is comp
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from lightmeter.measures.groups import BY, NOTHING_KNOWN
 from lightmeter.measures.totals import (
     Totals,
     distinct_members,
+    document_codes,
     shared,
     totals_by_query,
     totals_over,
@@ -52,6 +54,8 @@ class OfExposure(Measure, abstract=True):
 
     needs: ClassVar[Any] = frozenset()
     invariant_to = frozenset({"query_order", "scores", "below_cutoff"})
+    #: whether grades play a part
+    graded: ClassVar[bool] = False
 
     @property
     def across_queries(self) -> bool:  # type: ignore[override]
@@ -82,7 +86,7 @@ class OfExposure(Measure, abstract=True):
         return self
 
     def _sums(self, context: Context, ranked: Ranked) -> Totals:
-        return totals_by_query(context, ranked, *self._candidates, self._given.user, self.cutoff)
+        return totals_by_query(context, ranked, *self._candidates, self._given.user, self.cutoff, self.graded)
 
     def of_run(self, context: Context, ranked: Ranked) -> Values | dict[str, Values]:
         sums = self._sums(context, ranked)
@@ -126,6 +130,8 @@ class OfExposure(Measure, abstract=True):
         by = self.attribute
         members = None if by is None else distinct_members(context, ranked, by, self._given.docs, weight)
         prepared = self.prepare(self._sums(context, ranked))
+        if by is None:
+            prepared = replace(prepared, key=document_codes(context, ranked, self._given.docs)[prepared.key])
         found = self.reduce(totals_over(prepared, self.counted(prepared, weight), members), context)
         if by is not None:
             nothing = not shared(context, ranked, *self._candidates).known[weight > 0].any()

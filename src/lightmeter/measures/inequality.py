@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +147,7 @@ class IAA(OfExposure):
     user: User = param(default=DCG(), accepts=TermOf("user"), doc=USER_DOC, always=True)
     amortised: bool = param(default=False, accepts=Flag(), doc=AMORTISED_DOC)
     docs: ClassVar[Docs] = "all"
+    graded = True
 
     @property
     def needs(self) -> frozenset[str]:
@@ -154,14 +155,9 @@ class IAA(OfExposure):
 
     def prepare(self, totals: Totals) -> Totals:
         """Shares of each query; of one without merit nothing."""
-        exposure, merit = totals.sum(totals.exposure), totals.sum(totals.merit)
-        keep = merit[totals.owner] > 0
-        scale = [np.divide(1.0, s, out=np.zeros(len(s)), where=s > 0)[totals.owner][keep] for s in (exposure, merit)]
-        parts: dict[str, Any] = {
-            name: getattr(totals, name)[keep] for name in ("owner", "key", "members", "clicks", "exposure", "merit")
-        }
-        parts["exposure"], parts["merit"] = parts["exposure"] * scale[0], parts["merit"] * scale[1]
-        return replace(totals, **parts)
+        sums = totals.sum(totals.exposure), totals.sum(totals.merit)
+        scale = [np.divide(1.0, s, out=np.zeros(len(s)), where=(s > 0) & (sums[1] > 0))[totals.owner] for s in sums]
+        return replace(totals, exposure=totals.exposure * scale[0], merit=totals.merit * scale[1])
 
     def reduce(self, totals: Totals, context: Context) -> Values:
         values = Values(totals.sum(np.abs(totals.exposure - totals.merit)))
@@ -169,4 +165,4 @@ class IAA(OfExposure):
         return values.because(totals.sum(totals.exposure) <= 0, "zero_exposure")
 
     def counted(self, prepared: Totals, weight: Array) -> Array:
-        return np.where(np.bincount(prepared.owner, minlength=len(weight)) > 0, weight, 0.0)
+        return np.where(prepared.sum(prepared.merit) > 0, weight, 0.0)

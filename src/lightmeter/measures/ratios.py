@@ -39,7 +39,6 @@ class _Pair(OfExposure, abstract=True):
         default=0.0, accepts=Number(low=0), doc="groups of fewer members are left out (of a named pair: undefined)"
     )
     amortised: bool = param(default=False, accepts=Flag(), doc=AMORTISED_DOC)
-    _merit = False
 
     def check(self) -> None:
         super().check()
@@ -50,7 +49,7 @@ class _Pair(OfExposure, abstract=True):
 
     @property
     def needs(self) -> frozenset[str]:
-        return frozenset({"groups", "judgments"} if self._merit or self.docs != "ranked" else {"groups"})
+        return frozenset({"groups", "judgments"} if self.graded or self.docs != "ranked" else {"groups"})
 
     @property
     def better(self) -> str:  # type: ignore[override]
@@ -196,7 +195,7 @@ class DTR(_Pair):
     """
 
     docs: Docs = param(default="all", accepts=DOCS, doc=DOCS_DOC)
-    _merit = True
+    graded = True
 
     def amount(self, totals: Totals) -> tuple[Array, NDArray[np.bool_], str]:
         some = totals.merit > 0

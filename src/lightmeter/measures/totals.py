@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.attributes import Attribute
@@ -110,11 +111,10 @@ def _shared(context: Context, ranked: Ranked, by: str | None, docs: str) -> Shar
     found = candidates(context, ranked, docs)
     queries = len(context.collection.queries)
     if by is None:
-        key = _documents(found, ranked)
         every = np.ones(queries, dtype=bool)
-        return Shared(found, None, key, None, int(key.max(initial=-1)) + 1, every)
+        return Shared(found, None, np.arange(len(found.row)), None, len(found.row), every)
     attribute = context.collection.attribute(by)
-    entry = found.entries(ranked, attribute)
+    entry = found.entries(attribute)
     there = entry >= 0
     known = np.zeros(queries, dtype=bool)
     known[found.query[there]] = True
@@ -129,10 +129,14 @@ def _shared(context: Context, ranked: Ranked, by: str | None, docs: str) -> Shar
     return Shared(found, *_with_unknown(context, ranked, attribute, found, entry, pairs), known)
 
 
-def _documents(found: Candidates, ranked: Ranked) -> Codes:
-    """A code for each document, the same in every query."""
-    docs = found.docs(ranked)
-    return docs.rank("dense").to_numpy().astype(np.int64) - 1 if len(docs) else np.zeros(0, dtype=np.int64)
+def document_codes(context: Context, ranked: Ranked, docs: str) -> Codes:
+    """A code for each candidate's document, the same in every query."""
+    return context.once(("doc codes", ranked.key, docs), lambda: _documents(candidates(context, ranked, docs)))
+
+
+def _documents(found: Candidates) -> Codes:
+    frame = pl.DataFrame({"doc": found.docs()}).with_row_index("row")
+    return frame.select(pl.col("row").first().over("doc"))["row"].to_numpy().astype(np.int64)
 
 
 def _with_unknown(
@@ -148,13 +152,13 @@ def _with_unknown(
     size = len(attribute.values)
     position, value, weight = pairs[0], pairs[1].astype(np.int64), pairs[2]
     if context.unknown == "error":
-        context.refuse_unknown(attribute, ranked.run.name, found.docs(ranked).gather(unknown))
+        context.refuse_unknown(attribute, ranked.run.name, found.docs().gather(unknown))
     if context.unknown == "drop":
         return position, value, weight, size
     if context.unknown == "uniform":
         more = np.repeat(unknown, size), np.tile(np.arange(size), len(unknown)), np.full(len(unknown) * size, 1 / size)
     else:
-        own = context.own_value(attribute, found.docs(ranked).gather(unknown))
+        own = context.own_value(attribute, found.docs().gather(unknown))
         more, size = (unknown, own, np.ones(len(unknown))), max(size, int(own.max()) + 1)
     position = np.concatenate([position, more[0]])
     order = np.argsort(position, kind="stable")
@@ -162,21 +166,26 @@ def _with_unknown(
 
 
 def totals_by_query(
-    context: Context, ranked: Ranked, by: str | None, docs: str, user: User, cutoff: int | None
+    context: Context, ranked: Ranked, by: str | None, docs: str, user: User, cutoff: int | None, graded: bool
 ) -> Totals:
-    """Sums by query."""
-    key = ("totals", ranked.key, by, docs, user, cutoff)
-    return context.once(key, lambda: _by_query(context, ranked, by, docs, user, cutoff))
+    """Sums by query; without ``graded`` none of merit and clicks."""
+    key = ("totals", ranked.key, by, docs, user, cutoff, graded)
+    return context.once(key, lambda: _by_query(context, ranked, by, docs, user, cutoff, graded))
 
 
-def _by_query(context: Context, ranked: Ranked, by: str | None, docs: str, user: User, cutoff: int | None) -> Totals:
+def _by_query(
+    context: Context, ranked: Ranked, by: str | None, docs: str, user: User, cutoff: int | None, graded: bool
+) -> Totals:
     mine = shared(context, ranked, by, docs)
     exposure = candidate_exposure(context, ranked, mine.found, user, cutoff)
     queries = len(context.collection.queries)
     query = mine.query
-    amounts = [exposure, np.ones(len(exposure)), mine.found.gain, exposure * mine.found.gain]
+    gain = mine.found.gain if graded else np.zeros(len(exposure))
+    amounts = [exposure, np.ones(len(exposure)), gain, exposure * gain if graded else gain]
     if by is None:  # a candidate stands once in its query: nothing to add up
-        order = np.argsort(query, kind="stable") if (np.diff(query) < 0).any() else slice(None)
+        if (query[1:] >= query[:-1]).all():
+            return Totals.of(query, mine.key, amounts, queries)
+        order = np.argsort(query, kind="stable")
         return Totals.of(query[order], mine.key[order], [a[order] for a in amounts], queries)
     rows = max(len(query), 1)
     cell = query * mine.size + mine.key
@@ -185,11 +194,8 @@ def _by_query(context: Context, ranked: Ranked, by: str | None, docs: str, user:
     else:
         owner_key, at = np.unique(cell, return_inverse=True)
         cells = len(owner_key)
-    judged = context.collection.judgments is not None
-    sums = [
-        sum_by(at, mine.spread(a), cells) if judged or number < 2 else np.zeros(cells)
-        for number, a in enumerate(amounts)
-    ]
+    sums = [sum_by(at, mine.spread(a), cells) for a in amounts[: 4 if graded else 2]]
+    sums += [np.zeros(cells)] * (4 - len(sums))
     keep = sums[1] > 0
     owner, value = np.divmod(owner_key[keep], max(mine.size, 1))
     return Totals.of(owner, value, [s[keep] for s in sums], queries)
@@ -212,10 +218,19 @@ def distinct_members(context: Context, ranked: Ranked, by: str, docs: str, weigh
     A document whose membership depends on the query counts by its mean membership.
     """
     mine = shared(context, ranked, by, docs)
-    doc = context.once(("doc codes", ranked.key, docs), lambda: _documents(mine.found, ranked))
+    doc = _members(context, ranked, context.collection.attribute(by), docs)
     w = weight[mine.found.query]
     share = w / np.maximum(sum_by(doc, w, int(doc.max(initial=-1)) + 1)[doc], 1e-300)
     return sum_by(mine.key, mine.spread(share), mine.size)
+
+
+def _members(context: Context, ranked: Ranked, attribute: Attribute, docs: str) -> Codes:
+    """A code for each candidate's document: its entry in the attribute where every one has one."""
+    found = candidates(context, ranked, docs)
+    entry = found.entries(attribute)
+    if attribute.by_query or (entry < 0).any():
+        return document_codes(context, ranked, docs)
+    return entry.astype(np.int64)
 
 
 def totals_without(
@@ -223,7 +238,7 @@ def totals_without(
 ) -> Totals:
     """Sums by query with each ranking left out in turn; owners are the rankings."""
     mine, mix = shared(context, ranked, by, docs), mixture(context, ranked)
-    ranking, candidate, view = seen_of(mine.found, ranked, flat_exposure(context, ranked, user, cutoff))
+    ranking, candidate, view = seen_of(mine.found, flat_exposure(context, ranked, user, cutoff))
     query = mix.query.astype(np.int64)
     start = np.searchsorted(totals.owner, np.arange(totals.owners + 1))
     count = start[query + 1] - start[query]
