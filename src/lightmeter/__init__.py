@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
     from lightmeter.result import Result
     from lightmeter.sampled import sample
+    from lightmeter.sweeping.perform import sweep
+    from lightmeter.sweeping.result import SweepResult
     from lightmeter.targets import Equal, Given, Ideal, Pool, Proportional, Relevant, Target, Uniform
     from lightmeter.terms import Term
     from lightmeter.users import Attention, Cascade, Inverse, TopK, User
@@ -90,6 +92,8 @@ _HOME = {
     "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
     "lightmeter.result": "Result",
     "lightmeter.sampled": "sample",
+    "lightmeter.sweeping.perform": "sweep",
+    "lightmeter.sweeping.result": "SweepResult",
     "lightmeter.targets": "Equal Given Ideal Pool Proportional Relevant Target Uniform",
     "lightmeter.terms": "Term",
     "lightmeter.users": "Attention Cascade Inverse TopK User",
@@ -172,6 +176,7 @@ __all__ = [
     "Skew",
     "SqL2",
     "Static",
+    "SweepResult",
     "Target",
     "Term",
     "TermError",
@@ -204,6 +209,7 @@ __all__ = [
     "rRD",
     "rank_marginals",
     "sample",
+    "sweep",
     "write_run",
 ]
 

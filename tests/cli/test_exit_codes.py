@@ -82,7 +82,7 @@ WRONG = [
     ((*OK, "-m", "AP", "--samples", "0"), "--samples is '0'"),
     ((*OK, "-m", "AP", "--policy", "PlackettLuce(alhpa=1)"), "PlackettLuce"),
     ((*OK, "-m", "AP", "--policy", "Statik()"), "Did you mean 'Static'"),
-    (("sweep", "a.run"), "not yet available"),
+    (("sweep", "a.run"), "--qrels FILE"),
     ((*OK, "-m", "AP", "-f", "xlsx"), "table, csv, jsonl, parquet, latex, markdown"),
     ((*OK, "-m", "AP", "-f", "parquet"), "-o FILE.parquet"),
     ((*OK, "-m", "AP", "-o", "gone/out.csv"), "no folder"),

@@ -155,6 +155,45 @@ def compare(
     return Request.of(**given, reading=reading).run
 
 
+@app.command(cls=PlainCommand, context_settings=_HELP)
+def sweep(
+    runs: takes.Runs,
+    qrels: takes.Qrels = None,
+    policies: takes.Policies = None,
+    users: takes.Users = None,
+    groups: takes.Groups = None,
+    by: takes.Bys = None,
+    intents: takes.Intents = None,
+    intent_probabilities: takes.IntentProbabilities = None,
+    sequence: takes.Sequence = None,
+    columns: takes.Columns = None,
+    ordinal: takes.Ordinal = None,
+    bins: takes.Bins = None,
+    bias: takes.Bias = None,
+    depth: takes.SweptDepth = None,
+    samples: takes.SweptSamples = None,
+    resamples: takes.Resamples = None,
+    rng: takes.Seed = None,
+    ties: takes.StaticTies = None,
+    unknown: takes.Unknown = "uniform",
+    missing: takes.Missing = "zero",
+    plugins: takes.Plugin = None,
+    per_query: takes.PerQuery = False,
+    form: takes.Form = None,
+    output: takes.Output = None,
+    manifest: takes.Manifest = None,
+    quiet: takes.Quiet = False,
+) -> Any:
+    """Rerank runs by policies from uniform to static: disparity, relevance, and the area below the curve (EEAUC).
+
+    The table has the areas; the formats csv, jsonl and parquet have the points of the curves too.
+    """
+    given = dict(locals())
+    from lightmeter.cli.sweep import Request
+
+    return Request.of(**given).run
+
+
 @app.command(cls=PlainCommand, context_settings={"help_option_names": ["-h", "--help"]})
 def attention(
     clicks: takes.Clicks,

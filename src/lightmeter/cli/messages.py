@@ -13,7 +13,7 @@ from lightmeter.errors import LightmeterError, suggest
 from lightmeter.output.plain import printable
 
 #: Commands and options that belong to the contract and come with later versions.
-_COMMANDS = ("audit", "sweep", "rerank", "train")
+_COMMANDS = ("rerank", "train")
 _OPTIONS = ("--report",)
 _SLIP = 0.75
 _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
@@ -38,7 +38,10 @@ def later(arguments: list[str]) -> str | None:
     """The message where a command or option of a later version is asked for."""
     if arguments and arguments[0] in _COMMANDS:
         return str(
-            not_yet(f"the command '{arguments[0]}'", "There are: evaluate, compare, attention, sample, measures, demo.")
+            not_yet(
+                f"the command '{arguments[0]}'",
+                "There are: evaluate, audit, sweep, compare, attention, sample, measures, demo.",
+            )
         )
     for text in arguments:
         option = text.partition("=")[0]

@@ -33,7 +33,14 @@ _ENDINGS = {
     ".tex": "latex",
     ".md": "markdown",
 }
-_WRITTEN = {"runs": "a run", "measures": "--measure", "plugins": "--plugin", "form": "--format"}
+_WRITTEN = {
+    "runs": "a run",
+    "measures": "--measure",
+    "plugins": "--plugin",
+    "form": "--format",
+    "policies": "--policy",
+    "users": "--user",
+}
 _TIES = ("docno", "file", "error", "expected")
 _UNKNOWN = ("uniform", "drop", "distinct", "error")
 _MISSING = ("zero", "skip", "error")

@@ -220,6 +220,45 @@ Changed = Annotated[
     _option("--changed", takes="N", text="Queries to tell of for each measure, and each two measures.", default=True),
 ]
 
+# Sweeps
+Policies = Annotated[
+    list[str] | None,
+    _option(
+        "--policy",
+        takes="POLICY",
+        text="What is swept from uniform to static: PlackettLuce (default), \"PlackettLuce(scores='raw')\" or "
+        "RankTransposition; may be repeated.",
+    ),
+]
+Users = Annotated[
+    list[str] | None,
+    _option(
+        "--user",
+        takes="USER",
+        text="A user model, such as 'Cascade(p=0.5, u=0.5)' or 'DCG@20', by default RBP(p=0.5); may be repeated.",
+    ),
+]
+Bys = Annotated[
+    list[str] | None,
+    _option("--by", takes="ATTR", text="Curves of the groups of an attribute too; may be repeated."),
+]
+SweptDepth = Annotated[
+    str | None, _option("--depth", takes="N", text="Candidates: the first N ranks of each ranking; by default 100.")
+]
+SweptSamples = Annotated[
+    str | None,
+    _option(
+        "--samples",
+        takes="N",
+        text="Rankings drawn for each query and parameter where exposure is not computed exactly; by default as many "
+        "as bring the standard error of a mean to 0.002.",
+    ),
+]
+StaticTies = Annotated[
+    str | None,
+    _option("--ties", takes="docno|file|error", text="Order of equal scores in the ranking as given; default docno."),
+]
+
 # Drawn rankings
 DrawnRun = Annotated[
     str,

@@ -27,6 +27,9 @@ REASONS = {
     "no_query": "no query to average over",
     "infinite": "the value is infinite",
     "undefined": "the measure has no value there",
+    "no_disparity_range": "the ranking as given shares exposure out no less evenly than chance",
+    "no_relevant_retrieved": "no relevant document among the candidates",
+    "no_frontier": "the best is known for documents and users who know the rank only",
 }
 
 

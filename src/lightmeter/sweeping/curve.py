@@ -142,6 +142,8 @@ class Curve:
     def area(self) -> Estimate:
         """EEAUC of the mean curve."""
         n = int(self.scale.counted.sum())
+        if n and not self.scale.answered.any():
+            return Estimate(0.0, None, 0.0, 0.0, n, "not_in_run")
         x, y = self.mean
         value = float(areas(x[None], y[None], self.turns)[0])
         if np.isnan(value):
@@ -151,8 +153,16 @@ class Curve:
 
     @cached_property
     def areas_resampled(self) -> Array:
-        """EEAUC of each resample."""
-        return areas(*self.resampled, self.turns)
+        """EEAUC of each resample; 0 where only queries are drawn that are not answered."""
+        out = areas(*self.resampled, self.turns)
+        out[self._unanswered] = 0.0
+        return out
+
+    @cached_property
+    def _unanswered(self) -> NDArray[np.bool_]:
+        """Resamples without an answered query."""
+        times = self.counts * self.scale.weight
+        return (times[:, self.scale.answered].sum(axis=1) == 0) & (times[:, self.scale.counted].sum(axis=1) > 0)
 
     def query_mean(self) -> Estimate:
         """The mean of the queries' own areas, with its standard error over queries."""
@@ -209,7 +219,9 @@ class Curve:
         mine = times[:, self.best.query]
         with np.errstate(invalid="ignore", divide="ignore"):
             share = mine.sum(axis=1) / times[:, self.scale.counted].sum(axis=1)
-            return frontier_areas(self.best.parts, mine / mine.sum(axis=1, keepdims=True)) * share
+            out = frontier_areas(self.best.parts, mine / mine.sum(axis=1, keepdims=True)) * share
+        out[self._unanswered] = 0.0
+        return out
 
     def query_frontiers(self) -> Array:
         """Area of each query's frontier, NaN where there is none."""

@@ -100,7 +100,7 @@ def sweep(
     >>> c = lm.load(run={"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, qrels={"q": {"a": 1, "c": 1}})
     >>> r = lm.sweep(c, ["PlackettLuce", "RankTransposition"], "RBP(p=0.5)")
     >>> [round(r.area(policy), 4) for policy in ("PlackettLuce", "RankTransposition")]
-    [0.7862, 0.7593]
+    [0.8021, 0.8148]
     """
     if not isinstance(collection, Collection):
         raise LightmeterError(f"sweep was given a {type(collection).__name__}. Accepted: what lightmeter.load returns.")

@@ -56,6 +56,11 @@ class SweepResult:
     conventions: dict[str, str] = field(default_factory=dict)
     manifest: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def answered(self) -> dict[str, NDArray[np.bool_]]:
+        """For each run which queries it answers."""
+        return {c.run: ~np.isnan(c.points.eed[:, 0]) for c in self.curves}
+
     def curve(self, *, raw: bool = False) -> pl.DataFrame:
         """The points of the mean curves, and of their frontiers.
 

@@ -17,7 +17,7 @@ ROUNDING = 1e-12
 
 def unset(reason: NDArray[np.object_]) -> Flags:
     """Where there is no reason."""
-    return np.equal(reason, None).astype(np.bool_)  # type: ignore[call-overload, no-any-return]
+    return np.equal(reason, None).astype(np.bool_)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True)

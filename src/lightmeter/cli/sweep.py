@@ -1,0 +1,210 @@
+"""The command ``sweep``: runs in, disparity-relevance curves and the areas below them out."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lightmeter.cli import request as request_of
+from lightmeter.cli.messages import choose, say
+from lightmeter.cli.notes import conventions_line
+from lightmeter.cli.options import whole_number
+from lightmeter.cli.progress import Progress
+from lightmeter.cli.streams import write_out
+from lightmeter.cli.writing import NARROW, terminal_width
+from lightmeter.errors import LightmeterError
+from lightmeter.measures.exposure import EER
+from lightmeter.output.files import write_whole
+from lightmeter.output.grid import REASONS, Entry, Grid
+from lightmeter.plugins import foreign_code, load_plugin, parse_term
+from lightmeter.policies import TIES
+from lightmeter.sweeping.curve import Curve, Estimate
+from lightmeter.sweeping.families import families_of
+from lightmeter.sweeping.perform import sweep
+from lightmeter.sweeping.result import KEYS, SweepResult
+
+_DEPTH = 100
+_LEGEND = (
+    "low, high: 95% interval over queries; query mean: the mean of the queries' own areas, ± its standard error over "
+    "queries",
+    "frontier: EEAUC of the best policies there can be; share: how much of it is reached",
+)
+_FEW = 3
+
+
+@dataclass
+class Request(request_of.Request):
+    """What the user asked ``sweep`` for, as typed."""
+
+    policies: list[str] = field(default_factory=lambda: ["PlackettLuce"])
+    users: list[str] = field(default_factory=lambda: ["RBP(p=0.5)"])
+    by: list[str] = field(default_factory=list)
+    resamples: str | None = None
+    per_query: bool = False
+
+    def run(self) -> int:
+        """Do it; the exit code."""
+        started = time.time()
+        form = self._check()
+        modules = [load_plugin(plugin) for plugin in self.plugins]
+        with foreign_code():
+            users = [parse_term(text, "user") for text in self.users]
+            families_of(self.policies)
+        measures = [self._measure(user, by) for user in users for by in [None, *self.by]]
+        collection = request_of.load_collection(self, measures)
+        inputs = request_of.inputs_of(self, collection, users, modules)
+        options = self.options()
+        with Progress(quiet=self.quiet) as progress, foreign_code():
+            result = sweep(
+                collection,
+                self.policies,
+                users,
+                [None, *self.by],
+                depth=_DEPTH if self.depth is None else options["depth"],
+                ties=self.ties or "docno",
+                unknown=options["unknown"],
+                missing=options["missing"],
+                samples=None if self.samples is None else options["samples"],
+                resamples=1000 if self.resamples is None else whole_number("--resamples", self.resamples),
+                rng=options["rng"],
+                progress=progress.step,
+            )
+        if not self.quiet:
+            say(conventions_line(result))  # type: ignore[arg-type]
+            notes = [*collection.notes, *request_of.about_inputs(self, measures, collection)]
+            for note in [*notes, *_notes(result)]:
+                say(f"note: {note}")
+            for what, count in collection.ignored.items():
+                say(f"ignored: {what}: {count}")
+        content = _render(result, form, self.per_query, terminal_width() if self.output is None else None)
+        if self.output is not None:
+            write_whole(self.output, content)
+        else:
+            write_out(content)
+        if self.manifest is not None:
+            request_of.write_manifest(self, inputs, result.manifest, started, {"seed": result.manifest["seed"]})
+        return 0
+
+    def _check(self) -> str:
+        """Refuse what cannot be, before anything is read; the format of the output."""
+        if self.ties is not None:
+            choose("--ties", self.ties, TIES)
+        if self.resamples is not None:
+            whole_number("--resamples", self.resamples)
+        if self.samples is not None and whole_number("--samples", self.samples) < _FEW:
+            raise LightmeterError(
+                f"--samples is {self.samples!r}. Accepted: a whole number of at least {_FEW}, which a standard error "
+                "needs."
+            )
+        return request_of.check(self, measured=True)
+
+    @staticmethod
+    def _measure(user: Any, by: str | None) -> EER:
+        """A measure that looks at what the sweep looks at."""
+        cutoff = getattr(user, "cutoff", None)
+        return EER(user=user if cutoff is None else dataclasses.replace(user, cutoff=None), by=by, cutoff=cutoff)
+
+
+def _render(result: SweepResult, form: str, per_query: bool, width: int | None) -> bytes:
+    """Everything for programs; for people the areas."""
+    from lightmeter.output import records
+
+    if form in ("jsonl", "csv", "parquet"):
+        frame = records.finite(result.frame(per_query=per_query).select(KEYS))
+        return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
+    from lightmeter.output.markup import latex, markdown
+    from lightmeter.output.plain import printable
+    from lightmeter.output.text import text_table
+
+    grid = _grid(result, per_query)
+    notes = [printable(note) for note in [*_LEGEND, *_notes(result)]]
+    if form == "latex":
+        return latex(grid, notes).encode()
+    if form == "markdown":
+        return markdown(grid, notes).encode()
+    table = text_table(grid, width or NARROW, wrap=width is not None)
+    return (table + "\n" + "".join(f"{note}\n" for note in notes)).encode()
+
+
+def _grid(result: SweepResult, per_query: bool) -> Grid:
+    """The areas: a row for each curve, with ``per_query`` also for each query."""
+    grouped = any(c.by is not None for c in result.curves)
+    index = ["run", "policy", "user", *(["by"] if grouped else []), *(["query"] if per_query else []), "n"]
+    columns = [(name, None) for name in ("EEAUC", "low", "high", "query mean", "frontier", "share")]
+    rows: list[tuple[tuple[str, ...], list[Entry | None]]] = []
+    for c in result.curves:
+        labels = (c.run, c.policy, c.user, *([c.by or "(documents)"] if grouped else []))
+        if per_query:
+            best = c.query_frontiers()
+            for i, query in enumerate(result.queries):
+                area = float(c.query_areas[i])
+                share = area / best[i] if best[i] > 0 else np.nan
+                values = (area, None, None, None, float(best[i]), share)
+                rows.append(((*labels, query, ""), [_entry(value) for value in values]))
+        area_of, mean, front, share_of = c.area(), c.query_mean(), c.frontier_area(), c.share()
+        entries = [
+            _entry(area_of.value, area_of.se),
+            _entry(area_of.low),
+            _entry(area_of.high),
+            _entry(mean.value, mean.se),
+            _entry(front.value),
+            _entry(share_of.value),
+        ]
+        rows.append(((*labels, *(["(mean)"] if per_query else []), str(area_of.n)), entries))
+    return Grid(index, columns, rows)  # type: ignore[arg-type]
+
+
+def _entry(value: float | None, se: float | None = None) -> Entry | None:
+    known = value is not None and np.isfinite(value)
+    return Entry(value if known else None, se if known else None, None, None)
+
+
+def _notes(result: SweepResult) -> list[str]:
+    """What is left out of the curves and why, and what is not known."""
+    out = []
+    for (user, by, reason), runs in _left_out(result.curves).items():
+        numbers = set(runs.values())
+        told = (
+            f"{_queries(next(iter(numbers)))}{' in each run' if len(runs) > 1 else ''}"
+            if len(numbers) == 1 and len(runs) == len({c.run for c in result.curves})
+            else "queries " + ", ".join(f"{run} {n}" for run, n in runs.items())
+        )
+        label = f"{user}{'' if by is None else f' by {by}'}"
+        out.append(f"{label}: left out, {reason}{_words(reason)}: {told}")
+    gone = {c.run: int(c.scale.missing.sum()) for c in result.curves if c.scale.missing.any()}
+    if gone:
+        out.append(
+            "not answered, counted with relevance 0 at every disparity: queries "
+            + ", ".join(f"{run} {n}" for run, n in gone.items())
+        )
+    for lost in dict.fromkeys(e.reason for c in result.curves for e in _undefined(c)):
+        curves = [c for c in result.curves if any(e.reason == lost for e in _undefined(c))]
+        names = dict.fromkeys(f"{c.user}{'' if c.by is None else f' by {c.by}'}" for c in curves)
+        what = "no frontier, " if lost == "no_frontier" else "undefined, "
+        out.append(f"{', '.join(names)}: {what}{lost}{_words(str(lost))}")
+    return out
+
+
+def _left_out(curves: list[Curve]) -> dict[tuple[str, str | None, str], dict[str, int]]:
+    found: dict[tuple[str, str | None, str], dict[str, int]] = {}
+    for c in curves:
+        for reason, n in Counter(c.scale.reason[~c.scale.counted].tolist()).items():
+            found.setdefault((c.user, c.by, str(reason)), {})[c.run] = n
+    return found
+
+
+def _undefined(curve: Curve) -> list[Estimate]:
+    return [e for e in (curve.area(), curve.frontier_area(), curve.share()) if np.isnan(e.value)]
+
+
+def _words(reason: str) -> str:
+    return f" ({REASONS[reason]})" if reason in REASONS else ""
+
+
+def _queries(n: int) -> str:
+    return f"{n} {'query' if n == 1 else 'queries'}"
