@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.auditing import resample
+from lightmeter.auditing import coarse, resample
 from lightmeter.auditing.curve import Curves, grid
 from lightmeter.auditing.figures import Compared, Figure, figures
 from lightmeter.auditing.prefixes import LONGEST, fa_ir, ndkl
@@ -71,12 +71,13 @@ def audit_one(
     groups = len(attribute.values)
     codes = np.where(attribute.codes >= 0, attribute.codes, groups).astype(np.int64)[ranked.order]
     asked = Asked(given.users, (None, *given.cutoffs), given.threshold)
-    now = observed(ranked, codes, groups, label, asked)
     several = len(ranked.sizes) > 1
     resamples = 0 if several and len(ranked.sizes) < FEWEST_QUERIES else given.resamples
     points = grid(ranked.longest, groups, resamples * (len(ranked.sizes) if several else 1), list(given.cutoffs))
-    curve = Asked(given.users[:1], points)
-    drawn = _draw(ranked, codes, groups, label, asked, curve, resamples, rng, progress)
+    both = replace(asked, cutoffs=tuple(dict.fromkeys([*asked.cutoffs, *points])))
+    table = observed(ranked, codes, groups, label, both)
+    now = table.at(asked.cutoffs)
+    drawn = _draw(ranked, codes, groups, label, asked, both, table, resamples, rng, progress)
     rows: list[Row] = []
     best: dict[tuple[str, Cutoff], int] = {}
     of_draws = _by_name(drawn, given, compared, binary, now, best)
@@ -99,7 +100,7 @@ def audit_one(
         ~hidden,
         given.users[0],
         points,
-        observed(ranked, codes, groups, label, curve),
+        table,
         drawn.whole,
         given.level,
     ).frame()
@@ -113,7 +114,8 @@ def _draw(
     groups: int,
     label: Array | None,
     asked: Asked,
-    curve: Asked,
+    both: Asked,
+    table: Sums,
     resamples: int,
     rng: np.random.Generator,
     progress: Progress | None,
@@ -121,12 +123,14 @@ def _draw(
     """Resamples of the table, within what is affordable."""
     if not resamples:
         return Replicates(None, None)
-    both = Asked(asked.users, tuple(dict.fromkeys([*asked.cutoffs, *curve.cutoffs])), asked.threshold)
     if len(ranked.sizes) > 1:
         each = by_query(ranked, codes, groups, label, both)
         sums = resample.resampled_queries(each, resamples, rng)
         return Replicates(sums, sums)
     n = len(ranked)
+    if n * resamples > resample.BUDGET and n > coarse.LEAST and not ranked.averaged:
+        sums = coarse.resampled(ranked, codes, groups, label, both, table, resamples, rng, progress=progress)
+        return Replicates(sums, sums)
     fewer = max(min(resamples, resample.BUDGET // n), min(resamples, resample.FEWEST))
     whole = resample.resampled(ranked, codes, groups, label, both, fewer, rng, progress=progress)
     if fewer == resamples or len(asked.cutoffs) < 2:
@@ -155,9 +159,7 @@ def _by_name(
     for sums in (drawn.whole, drawn.top):
         if sums is None:
             continue
-        wanted = [k for k in (None, *given.cutoffs) if k in sums.top]
-        some = replace(sums, top={k: sums.top[k] for k in wanted}, places={k: sums.places[k] for k in wanted})
-        for figure in figures(some, given.users, compared, binary=binary, best=dict(best)):
+        for figure in figures(sums.at((None, *given.cutoffs)), given.users, compared, binary=binary, best=dict(best)):
             out[figure.measure, figure.cutoff] = figure
     return out
 

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 #: cutoffs of a curve, spread evenly over the logarithm of the rank; a short list has all
 POINTS = 100
 #: cells that the resamples of a curve may take up
-ROOM = 20_000_000
+ROOM = 4_000_000
 SCHEMA = {
     "measure": pl.String,
     "cutoff": pl.Int64,

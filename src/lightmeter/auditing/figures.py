@@ -1,7 +1,7 @@
 """The figures of an audit, from sums by group: rates, exposure, and their ratios and gaps to a reference.
 
-Every figure is an array ``[resamples, groups]`` (for the table as it is: one row), so that a value and its interval come
-from the same lines.
+Every figure is an array ``[resamples, groups]`` (for the table as it is: one row), so that a value and its interval
+come from the same lines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lightmeter.users import User
 
 Array = NDArray[np.float64]
 #: which rate or mean of the groups a figure rests on, for exact intervals
-Basis = Literal["rate", "rate_ratio", "rate_gap", "share", "top", "none"]
+Basis = Literal["rate", "rate_ratio", "rate_gap", "share", "top", "fixed", "none"]
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,15 @@ def _of_cutoff(
     best: dict[tuple[str, Cutoff], int],
 ) -> Iterator[Figure]:
     n, top, ref = sums.count, sums.top[cutoff], compared.reference
-    yield Figure("count", cutoff, top)
+    yield Figure("count", cutoff, top, basis="fixed")
     share = _over(top, sums.places[cutoff][:, None])
     if cutoff is None:
-        yield Figure("pool_share", None, share)
+        yield Figure("pool_share", None, share, basis="fixed")
         if sums.score is not None:
             yield Figure("mean_score", None, _over(sums.score, n))
         if sums.label is not None:
-            yield Figure("mean_label", None, _over(sums.label, n), basis="none")
+            basis: Basis = "rate" if binary else "none"
+            yield Figure("mean_label", None, _over(sums.label, n), None, sums.label[0], n[0], basis)
     else:
         yield Figure("share", cutoff, share, count=top[0], size=sums.places[cutoff][:1], basis="share")
     yield from _exposure(sums, cutoff, users, ref)
@@ -126,9 +127,7 @@ def _exposure(sums: Sums, cutoff: Cutoff, users: tuple[User, ...], ref: int) -> 
     n = sums.count
     mean = _over(sums.exposure[users[0], cutoff], n)
     yield Figure("exposure", cutoff, mean, basis="top")
-    yield Figure(
-        "exposure_ratio", cutoff, _ratio(mean, ref), ref, basis="top", because="zero_exposure", unknown=False
-    )
+    yield Figure("exposure_ratio", cutoff, _ratio(mean, ref), ref, basis="top", because="zero_exposure", unknown=False)
     yield Figure("exposure_gap", cutoff, mean - mean[:, [ref]], ref, basis="top", unknown=False)
     if sums.label is not None:
         merit = _over(sums.label, n)

@@ -20,7 +20,8 @@ def masks(attributes: list[Attribute], floor: int) -> dict[str, Mask]:
 
     All attributes together: a group of ``sex`` is the sum of its cells of ``sex,race``.
     """
-    counts, first = [], {}
+    counts: list[NDArray[np.int64]] = []
+    first: dict[str, int] = {}
     for a in attributes:
         first[a.name] = sum(len(c) for c in counts)
         counts.append(np.append(a.counts, a.unknown))

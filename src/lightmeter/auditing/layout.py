@@ -96,7 +96,7 @@ def _cell(row: dict[str, object]) -> str:
     if value is None:
         return str(reason or "-")
     if row["measure"] in _WHOLE_NUMBERS:
-        return f"{value:g}" if value != int(value) else str(int(value))  # type: ignore[arg-type, call-overload]
+        return f"{value:g}" if value != int(value) else str(int(value))  # type: ignore[call-overload]
     shown = number(value)  # type: ignore[arg-type]
     if low is not None and high is not None:
         shown += f" [{number(low)}, {number(high)}]"  # type: ignore[arg-type]
@@ -110,7 +110,7 @@ def _by_measure(title: str, rows: list[dict[str, object]], several: bool) -> She
     scores = list(dict.fromkeys(r["score"] for r in rows))
     columns = {(g, s): i for i, (g, s) in enumerate((g, s) for g in [*groups, None] for s in scores)}
     body: dict[tuple[str, str], list[str]] = {}
-    order = sorted({r["cutoff"] for r in rows}, key=lambda k: (k is not None, k or 0))  # type: ignore[operator, return-value]
+    order = sorted({r["cutoff"] for r in rows}, key=lambda k: (k is not None, k or 0))
     for k in order:
         for r in rows:
             if r["cutoff"] != k:
@@ -123,7 +123,7 @@ def _by_measure(title: str, rows: list[dict[str, object]], several: bool) -> She
         printable("all groups" if g is None else str(g)) + (f" ({printable(str(s))})" if several else "")
         for g, s in columns
     ]
-    made = [(key, [line[i] for i in used]) for key, line in body.items()]
+    made: list[tuple[tuple[str, ...], list[str]]] = [(key, [line[i] for i in used]) for key, line in body.items()]
     return Sheet(title, ("top", "measure"), [titles[i] for i in used], made)
 
 
@@ -141,7 +141,9 @@ def _by_group(title: str, rows: list[dict[str, object]], several: bool) -> Sheet
 
 def _blocks(sheet: Sheet, width: int) -> Iterable[str]:
     """The table, its columns in as many blocks one below the other as the width asks for."""
-    first = sum(max(map(cells, [name, *(labels[i] for labels, _ in sheet.rows)])) + 2 for i, name in enumerate(sheet.index))
+    first = sum(
+        max(map(cells, [name, *(labels[i] for labels, _ in sheet.rows)])) + 2 for i, name in enumerate(sheet.index)
+    )
     start = 0
     while start < len(sheet.columns):
         room, end = width - first, start

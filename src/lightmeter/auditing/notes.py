@@ -45,9 +45,8 @@ def conventions(
     }
     if given.primary is not None:
         out["primary cutoff"] = f"{given.primary}, named beforehand"
-    out["exposure"] = (
-        f"mean over all members of the group; {given.users[0]}, 0 below the cutoff"
-        + (f"; beside it {', '.join(user_names(given.users[1:]))}" if given.users[1:] else "")
+    out["exposure"] = f"mean over all members of the group; {given.users[0]}, 0 below the cutoff" + (
+        f"; beside it {', '.join(user_names(given.users[1:]))}" if given.users[1:] else ""
     )
     out["reference"] = "; ".join(f"{a.name} {_shown(a, base[a.name], hidden[a.name])}" for a in data.attributes)
     out["ratios of rates"] = "to the group with the highest rate" + (
@@ -73,7 +72,7 @@ def _intervals(given: Options, found: dict[tuple[str, str], One], several: bool)
         return f"none: fewer than {FEWEST_QUERIES} queries"
     drawn = "queries drawn again" if several else "rows drawn again within their group"
     many = f"{least[0]} resamples" + ("" if least[0] == least[1] else f" at cutoffs, {least[1]} of the whole list")
-    how = "percentile" if least[1] >= ENOUGH else "normal below 400 resamples"
+    how = "percentile" if least[1] >= ENOUGH else f"normal below {ENOUGH} resamples"
     exact = "" if several else "; rates that rest on fewer than 10 rows: exact"
     return f"{given.level:.0%}, bootstrap, {drawn}, {many}, {how}{exact}"
 
@@ -173,8 +172,8 @@ def _below(rows: list[Row], data: AuditTable) -> list[str]:
         model = f" by {r.score}" if len(data.scores) > 1 else ""
         told.append(f"{r.measure} of {r.attribute} {values[r.index]}{where}{model} {r.value:.3f}")  # type: ignore[index]
     return [
-        f"below four fifths of the highest rate: {_some(told, '; ')}. Four fifths is a rule of thumb for looking closer; "
-        "it says nothing about chance (see the intervals and Fisher's test) and is no legal finding"
+        f"below four fifths of the highest rate: {_some(told, '; ')}. Four fifths is a rule of thumb for looking "
+        "closer; it says nothing about chance (see the intervals and Fisher's test) and is no legal finding"
     ]
 
 

@@ -62,7 +62,9 @@ def ndkl(codes: Codes, groups: int, rank: Codes, query: Codes, pool: Array) -> A
     weight = 1.0 / np.log2(rank + 1.0)
     mass = np.bincount(query, weight, minlength=len(pool))
     some = mass > 0
-    out[some] = (np.bincount(query, weight * np.maximum(divergence, 0.0), minlength=len(pool)) / mass.clip(1e-300))[some]
+    out[some] = (np.bincount(query, weight * np.maximum(divergence, 0.0), minlength=len(pool)) / mass.clip(1e-300))[
+        some
+    ]
     return out
 
 

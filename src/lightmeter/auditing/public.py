@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from lightmeter.auditing import notes, preset as presets
+from lightmeter.auditing import notes
+from lightmeter.auditing import preset as presets
 from lightmeter.auditing.compute import One, audit_one
 from lightmeter.auditing.figures import Compared
 from lightmeter.auditing.guards import SMALL, masked, masks
@@ -58,10 +58,10 @@ def audit(
       the share with label 1. Its ratio to the group of the highest rate, with Fisher's exact test (``fisher_p``, and
       ``fisher_p_holm`` adjusted over all of them) and the ratio had one person more been selected
       (``selection_rate_ratio_shift_one``); its gap to the reference;
-    - ``above_median``: the share with a score above the median score, its ratio and gap, to be read beside those of the
-      first k; ``above_threshold`` where a threshold is given;
-    - ``skew`` = ln(share of the first k / share of the pool), ``ndkl``, and ``fa_ir_p``, the exact chance of a prefix as
-      short of the group as the worst one, were the ranking drawn by coin flips.
+    - ``above_median``: the share with a score above the median score, its ratio and gap, to be read beside those of
+      the first k; ``above_threshold`` where a threshold is given;
+    - ``skew`` = ln(share of the first k / share of the pool), ``ndkl``, and ``fa_ir_p``, the exact chance of a prefix
+      as short of the group as the worst one, were the ranking drawn by coin flips.
 
     Parameters
     ----------
@@ -76,7 +76,8 @@ def audit(
     label
         Column with the merit of each row: 0 or 1, or a number from 0 up.
     query
-        Column that says which list a row belongs to. Lists are ranked apart and pooled; ``per_query``: each of them too.
+        Column that says which list a row belongs to. Lists are ranked apart and pooled; with ``per_query``
+        each of them is told too.
     cutoffs
         How many of each list are looked at.
     primary_cutoff
@@ -165,7 +166,8 @@ def _audit(
     notes.check_inferred(given, data)
     several = data.queries is not None and len(data.queries) > 1
     streams = _streams(rng, len(data.scores) * len(data.attributes))
-    todo, done = len(streams), 0
+    tick = _Steps(progress, len(streams), given.resamples)
+    done = 0
     rows: list[Row] = []
     curves, frames, ranks, found = [], [], {}, {}
     for score, values in data.scores.items():
@@ -189,19 +191,22 @@ def _audit(
                 hidden[attribute.name],
                 given,
                 streams[done],
+                tick.one,
             )
             found[score, attribute.name] = one
             rows += one.rows
             curves.append(one.curves)
             if one.each is not None:
                 frames.append(
-                    query_rows(one, attribute, score, compared, hidden[attribute.name], given, data.binary, data.queries)
+                    query_rows(
+                        one, attribute, score, compared, hidden[attribute.name], given, data.binary, data.queries
+                    )
                 )
             done += 1
-            if progress is not None:
-                progress(done, todo)
+            tick.reach(done)
     by_name = {a.name: a for a in data.attributes}
-    whole, tests, primary_tests = holm([r for a in by_name for r in masked([x for x in rows if x.attribute == a], hidden[a])], given.primary)
+    shown = [r for a in by_name for r in masked([x for x in rows if x.attribute == a], hidden[a])]
+    whole, tests, primary_tests = holm(shown, given.primary)
     if given.preset is not None:
         whole = presets.ll144(whole, by_name, len(data))
     order = {(s, a): i for i, (s, a) in enumerate((s, a) for s in data.scores for a in by_name)}
@@ -228,4 +233,21 @@ def _streams(rng: int | np.random.Generator, many: int) -> list[np.random.Genera
     return [np.random.default_rng(s) for s in np.random.SeedSequence(rng).spawn(many)]
 
 
-__all__ = ["audit", "dataclasses"]
+class _Steps:
+    """How far an audit is, told every hundredth resample."""
+
+    def __init__(self, tell: Callable[[int, int], None] | None, parts: int, resamples: int) -> None:
+        self.tell, self.each = tell, resamples + 1
+        self.done, self.total = 0, parts * self.each
+
+    def one(self, _: int) -> None:
+        """A resample is done."""
+        self.done += 1
+        if self.tell is not None and self.done % 100 == 0:
+            self.tell(min(self.done, self.total), self.total)
+
+    def reach(self, part: int) -> None:
+        """An attribute is done under a score."""
+        self.done = part * self.each
+        if self.tell is not None:
+            self.tell(self.done, self.total)

@@ -47,7 +47,7 @@ def _figure(
     queries: list[str],
 ) -> pl.DataFrame:
     count = one.each.count  # type: ignore[union-attr]
-    rows, size = figure.value.shape
+    size = figure.value.shape[1]
     there = count > 0
     if not figure.unknown:
         there = there & (np.arange(size) < size - 1)

@@ -80,32 +80,26 @@ class RankedTable:
         """Whether some exposure is shared between rows of equal score."""
         return self.ties == "expected" and self.tied > 0
 
-    def exposure(self, view: Array, cutoff: int | None = None) -> Array:
-        """Exposure of each place: the view of its rank, or its mean over the block; 0 below the cutoff.
+    def exposure(self, view: Array, cutoff: int | None = None, places: Indices | None = None) -> Array:
+        """Exposure of each place (of some): the view of its rank, or its mean over the block; 0 below the cutoff.
 
         ``view`` is that of ranks 1 .. :attr:`longest`.
         """
         seen = view if cutoff is None else np.where(np.arange(len(view)) < cutoff, view, 0.0)
-        out = seen[self.rank - 1]
+        some = slice(None) if places is None else places
+        out = seen[self.rank[some] - 1]
         if self.averaged:
             total = np.append(0.0, np.cumsum(seen))
-            shared = self.end - self.start > 1
-            start, end = self.start[shared], self.end[shared]
+            start, end = self.start[some], self.end[some]
+            shared = end - start > 1
+            start, end = start[shared], end[shared]
             out[shared] = (total[end] - total[start]) / (end - start)
         return out
 
-    def inside(self, cutoff: int | None) -> Array:
-        """How likely each place is among the first ``cutoff``: 0 or 1 but for a block that the cutoff divides."""
-        if cutoff is None:
-            return np.ones(len(self))
-        room = np.clip(cutoff - self.start, 0, self.end - self.start)
-        return room / (self.end - self.start)
-
-    def divided(self, cutoff: int | None) -> bool:
-        """Whether the cutoff divides a block whose members are averaged: counts are then no whole numbers."""
-        if cutoff is None:
-            return False
-        return bool(((self.start < cutoff) & (cutoff < self.end)).any())
+    def inside(self, cutoff: int, places: Indices) -> Array:
+        """How likely some places are among the first ``cutoff``: 0 or 1 but for a block that the cutoff divides."""
+        start, end = self.start[places], self.end[places]
+        return np.clip(cutoff - start, 0, end - start) / (end - start)
 
 
 def view_of(user: User, ranks: int) -> Array:

@@ -54,12 +54,13 @@ class Strata:
         size = np.bincount(codes, minlength=groups + 1)
         return cls(np.argsort(head, kind="stable"), np.cumsum(inside) - inside, inside, size, depth)
 
-    def copies(self, rng: np.random.Generator) -> Array:
+    def copies(self, rng: np.random.Generator) -> Indices:
         """How often each place is drawn in one resample; drawn in proportion to what lies within the depth."""
         many = self.size if self.depth == int(self.size.sum()) else rng.binomial(self.size, self.inside / self._sizes)
         which = np.repeat(np.arange(len(many)), many)
         drawn = (rng.random(len(which)) * self.inside[which]).astype(np.int64) + self.first[which]
-        return np.bincount(self.places[drawn], minlength=self.depth)
+        out: Indices = np.bincount(self.places[drawn], minlength=self.depth)
+        return out
 
     @property
     def _sizes(self) -> Indices:

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 #: fewer of a group among the first k, or left out, and the interval of a rate is an exact one
 FEW = 10
 #: fewer resamples than this, and intervals are normal ones
-ENOUGH = 400
+ENOUGH = 100
 SCHEMA: dict[str, Any] = {
     "measure": pl.String,
     "cutoff": pl.Int64,
@@ -66,11 +66,12 @@ class Drawn:
     #: rows are drawn on their own: counts are then such as exact intervals are made for
     independent: bool
 
-    def interval(self, figure: Figure, top: Array) -> tuple[Array, Array, NDArray[Any]]:
-        """Ends and reasons for each group; ``top`` are the rows of each among the first k."""
+    def interval(self, figure: Figure, top: Array) -> tuple[Array, Array]:
+        """Ends for each group; ``top`` are the rows of each among the first k."""
         value = figure.value[0]
         low, high = np.full(value.shape, np.nan), np.full(value.shape, np.nan)
-        reason = np.full(value.shape, None, dtype=object)
+        if figure.basis == "fixed":
+            return low, high
         if self.figure is not None:
             draws = self.figure.value
             lost = np.isnan(value)
@@ -84,11 +85,11 @@ class Drawn:
             none = top <= 0
             low[none], high[none] = np.nan, np.nan
         elif figure.count is not None and figure.size is not None and figure.basis != "none":
-            self._exact(figure, low, high)
-        return low, high, reason
+            self._exact(figure, figure.count, figure.size, low, high)
+        return low, high
 
-    def _exact(self, figure: Figure, low: Array, high: Array) -> None:
-        count, size = figure.count, np.broadcast_to(figure.size, figure.count.shape)  # type: ignore[union-attr, arg-type]
+    def _exact(self, figure: Figure, count: Array, size: Array, low: Array, high: Array) -> None:
+        size = np.broadcast_to(size, count.shape)
         limit = FEW if self.independent else 1
         few = (count < limit) | (size - count < limit)
         if figure.basis in ("rate_ratio", "rate_gap") and figure.reference is not None:
@@ -110,7 +111,7 @@ def rows_of(
     ``count`` are the members of each group, ``top`` those among the first k. ``itself``: the reference compared with
     itself is a row too.
     """
-    low, high, _ = drawn.interval(figure, top)
+    low, high = drawn.interval(figure, top)
     value = figure.value[0]
     for i in range(len(value)):
         unknown = i == len(value) - 1
@@ -121,6 +122,8 @@ def rows_of(
             reason = figure.because or "undefined"
         elif figure.cutoff is not None and top[i] <= 0:
             reason = "none_in_top"
+        elif drawn.figure is not None and figure.basis == "top" and i != figure.reference and np.isnan(low[i]):
+            reason = "few_in_top"  # some resamples leave nobody to compare with
         ends = (float(low[i]), float(high[i])) if i != figure.reference and count[i] > 1 else (np.nan, np.nan)
         yield Row(
             figure.measure,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -42,14 +43,10 @@ class Sums:
     over: Array | None = None
     label: Array | None = None
 
-    def groups(self, which: slice) -> Sums:
-        """Some of the groups."""
-        parts = {
-            name: None if (value := getattr(self, name)) is None else value[:, which]
-            for name in ("count", "score", "above", "over", "label")
-        }
-        top = {k: v[:, which] for k, v in self.top.items()}
-        return replace(self, top=top, exposure={k: v[:, which] for k, v in self.exposure.items()}, **parts)  # type: ignore[arg-type]
+    def at(self, cutoffs: Iterable[Cutoff]) -> Sums:
+        """The sums at some of the cutoffs."""
+        some = [k for k in cutoffs if k in self.top]
+        return replace(self, top={k: self.top[k] for k in some}, places={k: self.places[k] for k in some})
 
 
 @dataclass(frozen=True)
@@ -92,20 +89,51 @@ def by_key(
 ) -> Sums:
     """Sums by a key and group."""
     key = row * (groups + 1) + codes
+    cells = rows * (groups + 1)
 
     def total(what: Array | None) -> Array:
-        return np.bincount(key, what, minlength=rows * (groups + 1)).reshape(rows, groups + 1).astype(np.float64)
+        return np.bincount(key, what, minlength=cells).reshape(rows, groups + 1).astype(np.float64)
 
-    views = {user: view_of(user, ranked.longest) for user in asked.users}
-    inside = {k: ranked.inside(k) for k in asked.cutoffs}
     median = float(np.median(ranked.score))
+    prefixes = _Prefixes(ranked, key, cells, asked.cutoffs)
+    top = prefixes.sums(None)
+    exposure: dict[tuple[User, Cutoff], Array] = {}
+    for user in asked.users:
+        of_user = prefixes.sums(view_of(user, ranked.longest))
+        exposure |= {(user, k): v.reshape(rows, groups + 1) for k, v in of_user.items()}
     return Sums(
         count=total(None),
-        top={k: total(inside[k]) for k in asked.cutoffs},
-        places={k: np.bincount(row, inside[k], minlength=rows) for k in asked.cutoffs},
-        exposure={(u, k): total(ranked.exposure(views[u], k)) for u in asked.users for k in asked.cutoffs},
+        top={k: v.reshape(rows, groups + 1) for k, v in top.items()},
+        places={k: v.reshape(rows, groups + 1).sum(axis=1) for k, v in top.items()},
+        exposure=exposure,
         score=total(ranked.score),
         above=total((ranked.score > median).astype(np.float64)),
         over=None if asked.threshold is None else total((ranked.score >= asked.threshold).astype(np.float64)),
         label=None if label is None else total(label),
     )
+
+
+class _Prefixes:
+    """Sums over the first k places for many k in one pass: each place counts from the first cutoff that holds it."""
+
+    def __init__(self, ranked: RankedTable, key: NDArray[np.int64], cells: int, cutoffs: tuple[Cutoff, ...]) -> None:
+        self.ranked, self.key, self.cells, self.cutoffs = ranked, key, cells, cutoffs
+        ranks = np.array([ranked.longest if k is None else k for k in cutoffs])
+        self.ends, self.back = np.unique(ranks, return_inverse=True)
+        segment = np.searchsorted(self.ends, ranked.end)
+        self.whole = segment < len(self.ends)
+        self.at = (key * len(self.ends) + segment)[self.whole]
+
+    def sums(self, view: Array | None) -> dict[Cutoff, Array]:
+        """By cutoff, one number a cell: of the view, or of the places themselves."""
+        worth = None if view is None else self.ranked.exposure(view)[self.whole]
+        by = np.bincount(self.at, worth, minlength=self.cells * len(self.ends)).reshape(self.cells, -1)
+        total = by.cumsum(axis=1).astype(np.float64)[:, self.back]
+        out = {}
+        for i, k in enumerate(self.cutoffs):
+            out[k] = total[:, i]
+            if k is not None and self.ranked.averaged:
+                cut = np.flatnonzero((self.ranked.start < k) & (k < self.ranked.end))
+                part = self.ranked.inside(k, cut) if view is None else self.ranked.exposure(view, k, cut)
+                out[k] = out[k] + np.bincount(self.key[cut], part, minlength=self.cells)
+        return out

@@ -244,4 +244,3 @@ def _values(column: pl.Series, source: Source, edges: Sequence[float] | None) ->
     known, _ = known_cells(column)
     text = names_of(known, source)
     return text.set(text == "", None).alias(column.name)
-

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lightmeter.cli import takes
+from lightmeter.cli import audit_takes, takes
 from lightmeter.cli.command import PlainCommand
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -190,6 +190,46 @@ def sweep(
     """
     given = dict(locals())
     from lightmeter.cli.sweep import Request
+
+    return Request.of(**given).run
+
+
+@app.command(
+    cls=PlainCommand, context_settings=_HELP, epilog=audit_takes.EXAMPLES, short_help="Audit a table of scored people."
+)
+def audit(
+    table: audit_takes.Table,
+    scores: audit_takes.Scores = None,
+    groups: audit_takes.Groups = None,
+    label: audit_takes.Label = None,
+    query: audit_takes.Query = None,
+    cutoffs: audit_takes.Cutoffs = None,
+    primary: audit_takes.Primary = None,
+    references: audit_takes.References = None,
+    users: audit_takes.Users = None,
+    ties: audit_takes.Ties = "file",
+    min_cell: audit_takes.MinCell = None,
+    inferred: audit_takes.Inferred = None,
+    preset: audit_takes.Preset = None,
+    threshold: audit_takes.Threshold = None,
+    bins: audit_takes.Bins = None,
+    resamples: audit_takes.Resamples = None,
+    level: takes.Level = None,
+    rng: takes.Seed = None,
+    per_query: takes.PerQuery = False,
+    curve: audit_takes.Curve = None,
+    form: takes.Form = None,
+    output: takes.Output = None,
+    manifest: takes.Manifest = None,
+    quiet: takes.Quiet = False,
+) -> Any:
+    """Audit a table of scored people: who gets exposure, who is selected, and how sure that is.
+
+    For each group, cutoff and the whole list: shares, mean scores, exposure, selection rates, their ratios and gaps
+    with intervals, Fisher's test, skew, NDKL and FA*IR. Small groups are masked in everything that is written.
+    """
+    given = dict(locals())
+    from lightmeter.cli.audit import Request
 
     return Request.of(**given).run
 

@@ -12,7 +12,8 @@ _PATIENCE = 1.0
 class Progress:
     """Shows nothing for a second, and nothing at all where standard error is not a terminal."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, what: str = "evaluating") -> None:
+        self._what = what
         self._wanted = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._started = time.monotonic()
         self._bar: Any = None
@@ -37,5 +38,5 @@ class Progress:
 
             self._bar = Bar(console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("evaluating", total=total)
+            self._task = self._bar.add_task(self._what, total=total)
         self._bar.update(self._task, completed=done)
