@@ -6,6 +6,8 @@ Names are loaded when they are first used, so that a program that needs one part
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lightmeter.auditing.public import audit
+    from lightmeter.auditing.result import AuditResult
     from lightmeter.clicks.estimate import estimate_attention
     from lightmeter.clicks.merit import click_merit
     from lightmeter.clicks.result import AttentionEstimate
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from lightmeter.values import Values
 
 _HOME = {
+    "lightmeter.auditing.public": "audit",
+    "lightmeter.auditing.result": "AuditResult",
     "lightmeter.clicks.estimate": "estimate_attention",
     "lightmeter.clicks.merit": "click_merit",
     "lightmeter.clicks.result": "AttentionEstimate",
@@ -128,6 +132,7 @@ __all__ = [
     "W1",
     "Attention",
     "AttentionEstimate",
+    "AuditResult",
     "Cascade",
     "Collection",
     "Comparison",
@@ -184,6 +189,7 @@ __all__ = [
     "Uniform",
     "User",
     "Values",
+    "audit",
     "click_merit",
     "compare",
     "decompose",
