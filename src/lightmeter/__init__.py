@@ -45,6 +45,15 @@ if TYPE_CHECKING:
     from lightmeter.notation import parse
     from lightmeter.params import param
     from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
+    from lightmeter.reranking.base import Reranker
+    from lightmeter.reranking.columns import ByColumn
+    from lightmeter.reranking.const_sort import DetConstSort
+    from lightmeter.reranking.fair_top_k import FairTopK
+    from lightmeter.reranking.public import rerank
+    from lightmeter.reranking.randomised import EpsilonGreedy
+    from lightmeter.reranking.result import Reranking
+    from lightmeter.reranking.shares import DetCons, DetGreedy, DetRelaxed
+    from lightmeter.reranking.unique import UniquePerValue
     from lightmeter.result import Result
     from lightmeter.sampled import sample
     from lightmeter.sweeping.perform import sweep
@@ -94,6 +103,15 @@ _HOME = {
     "lightmeter.notation": "parse",
     "lightmeter.params": "param",
     "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
+    "lightmeter.reranking.base": "Reranker",
+    "lightmeter.reranking.columns": "ByColumn",
+    "lightmeter.reranking.const_sort": "DetConstSort",
+    "lightmeter.reranking.fair_top_k": "FairTopK",
+    "lightmeter.reranking.public": "rerank",
+    "lightmeter.reranking.randomised": "EpsilonGreedy",
+    "lightmeter.reranking.result": "Reranking",
+    "lightmeter.reranking.shares": "DetCons DetGreedy DetRelaxed",
+    "lightmeter.reranking.unique": "UniquePerValue",
     "lightmeter.result": "Result",
     "lightmeter.sampled": "sample",
     "lightmeter.sweeping.perform": "sweep",
@@ -133,19 +151,26 @@ __all__ = [
     "Attention",
     "AttentionEstimate",
     "AuditResult",
+    "ByColumn",
     "Cascade",
     "Collection",
     "Comparison",
     "Count",
     "DeltaGF",
+    "DetCons",
+    "DetConstSort",
+    "DetGreedy",
+    "DetRelaxed",
     "DistrSim",
     "Divergence",
     "EESpread",
     "Entropy",
+    "EpsilonGreedy",
     "Equal",
     "ExposureGap",
     "ExposureRatio",
     "FairTable",
+    "FairTopK",
     "GeneralizedEntropy",
     "Gini",
     "Given",
@@ -174,6 +199,8 @@ __all__ = [
     "RankTransposition",
     "RankingBias",
     "Relevant",
+    "Reranker",
+    "Reranking",
     "Result",
     "Samples",
     "Share",
@@ -187,6 +214,7 @@ __all__ = [
     "TermError",
     "TopK",
     "Uniform",
+    "UniquePerValue",
     "User",
     "Values",
     "audit",
@@ -214,6 +242,7 @@ __all__ = [
     "rND",
     "rRD",
     "rank_marginals",
+    "rerank",
     "sample",
     "sweep",
     "write_run",

@@ -20,6 +20,7 @@ PLURALS = {
     "target": "targets",
     "divergence": "divergences",
     "policy": "policies",
+    "reranker": "rerankers",
 }
 
 

@@ -25,7 +25,7 @@ def parse(text: str, kind: str | None = None) -> Any:
     text
         Such as ``"nDCG@10"`` or ``"Cascade(p=0.5, u=0.5)"``. ``parse(str(term)) == term`` for every term.
     kind
-        ``measure``, ``user``, ``target``, ``divergence`` or ``policy``; by default any, measures first.
+        ``measure``, ``user``, ``target``, ``divergence``, ``policy`` or ``reranker``; by default any, measures first.
 
     Raises
     ------

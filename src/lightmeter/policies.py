@@ -75,6 +75,7 @@ class PlackettLuce(Policy):
     1975; Diaz et al. 2020, section 5.1.
     """
 
+    kinds = ("policy", "reranker")
     alpha: float = param(default=1.0, accepts=Number(low=0), always=True, doc="how strongly scores decide")
     scores: Literal["zscore", "raw", "minmax"] = param(
         default="zscore", accepts=Choice(("zscore", "raw", "minmax")), doc="how scores are scaled"
@@ -88,8 +89,11 @@ class RankTransposition(Policy):
     et al. 2020, section 5.1.
     """
 
+    kinds = ("policy", "reranker")
     theta: float = param(accepts=Number(above=0, high=1), always=True, doc="probability of no further swap")
 
 
 class Oracle(Policy):
     """The candidates by falling grade, those of one grade in uniformly random order: the best there is."""
+
+    kinds = ("policy", "reranker")

@@ -25,7 +25,7 @@ class Uniform(Target, Policy):
     rankings. As a policy: the candidates in uniformly random order.
     """
 
-    kinds = ("target", "policy")
+    kinds = ("target", "policy", "reranker")
     of_groups = True
     values: Literal["all", "present"] = param(
         default="all", accepts=Choice(("all", "present")), doc="which values share"

@@ -15,7 +15,16 @@ from lightmeter.params import FrozenMap, Maybe, Number, TermOf, constraint_of, p
 
 _registry: dict[str, dict[str, type[Term]]] = {}
 #: other names of the field that are understood; they print as ours
-ALIASES = {"NDCG": "nDCG", "MAP": "AP", "MRR": "RR", "Precision": "P", "Recall": "R", "IRBU": "iRBU", "GERR": "gERR"}
+ALIASES = {
+    "NDCG": "nDCG",
+    "MAP": "AP",
+    "MRR": "RR",
+    "Precision": "P",
+    "Recall": "R",
+    "IRBU": "iRBU",
+    "GERR": "gERR",
+    "I_rec": "StRecall",
+}
 #: modules of lightmeter that define terms
 OURS = (
     "users",
@@ -39,10 +48,17 @@ OURS = (
     "measures.amortised",
     "measures.ratios",
     "measures.inequality",
+    "measures.diversity",
     "measures.divergence_sums",
     "measures.skew",
+    "reranking.shares",
+    "reranking.const_sort",
+    "reranking.fair_top_k",
+    "reranking.randomised",
+    "reranking.columns",
+    "reranking.unique",
 )
-KINDS = ("measure", "user", "target", "divergence", "policy")
+KINDS = ("measure", "user", "target", "divergence", "policy", "reranker")
 
 
 class _TermMeta(type):
@@ -56,9 +72,9 @@ class _TermMeta(type):
 class Term(metaclass=_TermMeta):
     """Base of all terms; a subclass becomes a frozen dataclass and is registered under its name.
 
-    Class attribute ``kinds`` says where the term may stand: any of ``measure``, ``user``, ``target``, ``divergence``
-    and
-    ``policy``. A class without ``kinds`` of its own or inherited is abstract and is not registered.
+    Class attribute ``kinds`` says where the term may stand: any of ``measure``, ``user``, ``target``,
+    ``divergence``, ``policy`` and ``reranker``. A class without ``kinds`` of its own or inherited is abstract and is
+    not registered.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ()

@@ -30,6 +30,7 @@ from lightmeter.terms import KINDS, registered
 
 TERMS = [(kind, cls) for kind in KINDS for cls in registered(kind).values() if cls.__module__.startswith("lightmeter.")]
 PLAIN = {"user": lm.Inverse(), "target": lm.Ideal(), "divergence": lm.TV(), "policy": lm.Static(), "measure": lm.nDCG()}
+PLAIN["reranker"] = lm.DetGreedy(by="gender")
 
 
 def values(c: Constraint | None, depth: int) -> st.SearchStrategy[Any]:

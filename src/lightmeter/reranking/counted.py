@@ -1,0 +1,196 @@
+"""Rankings made of one list a group: who is next in each list, how many of each are placed, who is short.
+
+A group's list holds its documents in the order of the ranking given, so who scores higher is who stood higher, and ties
+have been settled by the call's rule. Rankings of a block are made side by side: one step a rank, whatever their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.distributions import distribution
+from lightmeter.reranking.base import Reasons, none_of
+
+if TYPE_CHECKING:
+    from lightmeter.block import Block
+    from lightmeter.membership import Columns
+    from lightmeter.targets import Target
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+#: chooses a group for every ranking, given the rank (from 1), how many of each group are placed ``[rankings, slots]``,
+#: and the place of the next document of each ``[rankings, slots]``, the ranks' number where there is none
+Chooser = Callable[[int, Index, Index], Index]
+#: a share times a rank that is a whole number but for rounding is one
+WHOLE = 1e-9
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of a block's documents, and the shares they should have.
+
+    Attributes
+    ----------
+    group
+        ``[rankings, ranks]``: column of each document's group; the last column, ``width``, for documents of no group
+        that counts, and one more for padding.
+    share
+        ``[rankings, width]``: target share of each column.
+    columns
+        The columns' labels.
+    """
+
+    group: Index
+    share: Array
+    columns: Columns
+
+    @classmethod
+    def of(cls, block: Block, by: str, target: Target | str | None) -> Groups:
+        """Groups of an attribute of one value a document, whoever is unknown belonging to none."""
+        goal = distribution(block.context, target, by, block.ranked.run.name)
+        members = block.membership(by)
+        columns = members.columns(goal, block.query)
+        group = np.where(block.valid, columns.width, columns.width + 1)
+        group.reshape(-1)[members.position] = columns.column
+        return cls(group, columns.q, columns)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.share.shape[1]
+
+    def label(self, ranking: int, column: int) -> str:
+        """The value that a column stands for."""
+        values = self.columns.membership.attribute.values
+        labels = self.columns.labels
+        return values[column if labels is None else int(labels[ranking, column])]
+
+
+class Lists:
+    """One list a group, each in the order of the ranking given.
+
+    Parameters
+    ----------
+    group
+        ``[rankings, ranks]``, from 0 to ``slots - 1``; ``slots`` for padding.
+    slots
+        Number of lists.
+    """
+
+    def __init__(self, group: Index, slots: int) -> None:
+        rankings, self.ranks = group.shape
+        self.row = np.arange(rankings)
+        self.slots = slots
+        by_group = np.argsort(group, axis=1, kind="stable")
+        # one more column: where a list has ended
+        self.places = np.concatenate([by_group, np.full((rankings, 1), self.ranks)], axis=1)
+        flat = self.row[:, None] * (slots + 1) + group
+        self.size = np.bincount(flat.ravel(), minlength=rankings * (slots + 1)).reshape(rankings, -1)[:, :slots]
+        self.start = np.cumsum(self.size, axis=1) - self.size
+
+    def heads(self, taken: Index) -> Index:
+        """The place of the next document of each list, ``ranks`` where it has ended."""
+        at = np.where(taken < self.size, self.start + taken, self.ranks)
+        return np.take_along_axis(self.places, at, axis=1)
+
+    def fill(self, depth: int, choose: Chooser) -> Index:
+        """``[rankings, depth]``: the place of who is chosen for each of the first ranks, -1 where nobody is left."""
+        taken = np.zeros(self.size.shape, dtype=np.int64)
+        out = np.full((len(self.row), depth), -1, dtype=np.int64)
+        for rank in range(depth):
+            heads = self.heads(taken)
+            chosen = choose(rank + 1, taken, heads)
+            place = heads[self.row, chosen]
+            there = place < self.ranks
+            out[:, rank] = np.where(there, place, -1)
+            taken[self.row, chosen] += there
+        return out
+
+
+def best(heads: Index, among: Mask, ranks: int) -> Index:
+    """The list of the best next document among some lists; where there is none, among all."""
+    some = among & (heads < ranks)
+    some |= ~some.any(axis=1, keepdims=True)
+    return np.argmin(np.where(some, heads, ranks + 1), axis=1)
+
+
+def followed_by_rest(first: Index, valid: Mask) -> Index:
+    """Rankings that begin as given, everyone else behind in the order they stood in.
+
+    Parameters
+    ----------
+    first
+        ``[rankings, depth]``: places, -1 after the last.
+    valid
+        ``[rankings, ranks]``: which places there are.
+    """
+    ranks = valid.shape[1]
+    key = np.where(valid, ranks + np.arange(ranks), 2 * ranks)
+    row, rank = np.nonzero(first >= 0)
+    key[row, first[row, rank]] = rank
+    order = np.argsort(key, axis=1, kind="stable")
+    return np.where(np.take_along_axis(valid, order, axis=1), order, -1)
+
+
+def lowest_counts(share: Array, rank: int) -> Index:
+    """``floor(rank share)``: the documents of each group that the first ranks need."""
+    return np.floor(share * rank + WHOLE).astype(np.int64)
+
+
+def highest_counts(share: Array, rank: int) -> Index:
+    """``ceil(rank share)``."""
+    return np.ceil(share * rank - WHOLE).astype(np.int64)
+
+
+def shortfalls(
+    groups: Groups, order: Index, depth: int, needed: Callable[[int], Index], name: str, block: Block
+) -> Reasons:
+    """For each ranking the first rank above which a group has fewer documents than it needs, in words, or None.
+
+    Parameters
+    ----------
+    groups
+        The groups.
+    order
+        ``[rankings, ranks]``: the rankings made.
+    depth
+        Ranks looked at.
+    needed
+        Gives the counts needed by a column, ``[rankings, depth]`` or ``[depth]``.
+    name
+        The attribute.
+    """
+    depth = min(depth, order.shape[1])
+    there = order[:, :depth] >= 0
+    placed = np.where(there, np.take_along_axis(groups.group, np.maximum(order[:, :depth], 0), axis=1), -1)
+    first = np.full(len(order), depth)
+    told = np.zeros((len(order), 3), dtype=np.int64)
+    for column, count in _counts(placed, groups.width):
+        need = np.broadcast_to(needed(column), count.shape)
+        short = (count < need) & there
+        at = np.where(short.any(axis=1), short.argmax(axis=1), depth)
+        worse = np.flatnonzero(at < first)
+        first[worse] = at[worse]
+        told[worse] = np.stack([np.full(len(worse), column), count[worse, at[worse]], need[worse, at[worse]]], axis=1)
+    out = none_of(len(order))
+    for at_row in np.flatnonzero(first < depth):
+        row = int(at_row)
+        column, has, need = told[row].tolist()
+        many = int((groups.group[row] == column).sum())
+        value = groups.label(row, column)
+        out[row] = (
+            f"the first {first[row] + 1} have {has} of {name} {value!r} and need {need} "
+            f"({many} of {int(block.length[row])} candidates are)"
+        )
+    return out
+
+
+def _counts(placed: Index, width: int) -> Iterator[tuple[int, Index]]:
+    for column in range(width):
+        yield column, np.cumsum(placed == column, axis=1)

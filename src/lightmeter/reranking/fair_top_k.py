@@ -1,0 +1,161 @@
+"""FA*IR (Zehlike et al., CIKM 2017): the best ranking that chance would call fair in every prefix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.errors import LightmeterError, TermError, suggest
+from lightmeter.fair_tables import fair_table
+from lightmeter.measures.groups import BY
+from lightmeter.params import Either, Flag, FrozenMap, MapOf, Number, param
+from lightmeter.reranking.base import VALUE, VALUES, Draw, Reordered, Reranker, hard
+from lightmeter.reranking.counted import Chooser, Groups, Lists, best, followed_by_rest, shortfalls
+from lightmeter.reranking.shares import BY_DOC
+from lightmeter.targets import Uniform
+from lightmeter.terms import Cutoff
+
+if TYPE_CHECKING:
+    from lightmeter.block import Block
+    from lightmeter.context import Context
+    from lightmeter.rankings import Ranked
+
+Index = NDArray[np.int64]
+_SHARE = Number(above=0, below=1)
+
+
+class FairTopK(Reranker, Cutoff):
+    """FA*IR: every prefix of the first k documents has the protected documents that chance would give it.
+
+    A prefix of i documents gets at least the ``alpha`` quantile of Binomial(i, p) of them, corrected for the many
+    prefixes (``adjust``; :func:`~lightmeter.fair_table` gives the table). Several protected groups have one binomial
+    table each, at the level ``alpha`` divided by their number (Bonferroni), not the tree of multinomial counts of
+    Zehlike et al. 2022; ``p`` is then a share for each, ``{'a': 0.2, 'b': 0.3}``.
+
+    Guarantee: of all rankings that keep the table, the one that is best rank by rank: each rank has the highest score
+    that still lets all later ranks keep it. Where there are too few protected documents or the tables of several groups
+    ask for more places than there are, those there are come as early as the table asks, and what is broken is told. The
+    measure :class:`~lightmeter.measures.fair.FAIR` tests it. Source: Zehlike et al., CIKM 2017.
+
+    Examples
+    --------
+    >>> from lightmeter import load, rerank
+    >>> c = load(run={"q": ["a", "b", "c", "d"]}, groups={"gender": {"a": "m", "b": "m", "c": "m", "d": "f"}})
+    >>> rerank(c, "FairTopK(by='gender', protected='f', p=0.6, alpha=0.2)").run["doc"].to_list()
+    ['a', 'd', 'b', 'c']
+    """
+
+    guarantee: ClassVar[str] = "every prefix of the first k has as many protected documents as FA*IR's table asks for"
+    by: str = param(accepts=BY, doc=BY_DOC)
+    protected: str = param(accepts=VALUES, doc="the value, or values, whose documents are protected")
+    p: float = param(
+        accepts=Either((_SHARE, MapOf(VALUE, _SHARE))), always=True, doc="share of the protected group, or of each"
+    )
+    alpha: float = param(default=0.1, accepts=_SHARE, always=True, doc="how often a fair ranking may fail")
+    adjust: bool = param(default=True, accepts=Flag(), doc="correct the table for the many prefixes")
+
+    def check(self) -> None:
+        shares = self.shares
+        if sum(shares.values()) > 1:
+            raise TermError(f"{self}: the shares sum to {sum(shares.values()):g}. Accepted: shares of one whole.")
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of each protected value."""
+        values = (self.protected,) if isinstance(self.protected, str) else tuple(self.protected)
+        if len(set(values)) < len(values):
+            raise TermError(f"FairTopK: protected names a value twice: {', '.join(map(repr, values))}.")
+        if not isinstance(self.p, FrozenMap):
+            if len(values) > 1:
+                raise TermError(
+                    f"FairTopK: {len(values)} groups are protected and p is one share. Accepted: a share for each, "
+                    f"such as p={{{', '.join(f'{v!r}: 0.2' for v in values)}}}."
+                )
+            return {values[0]: self.p}
+        if set(self.p) != set(values):
+            raise TermError(
+                f"FairTopK: p has shares for {', '.join(map(repr, self.p))}, and {', '.join(map(repr, values))} are "
+                "protected. Accepted: a share for each protected value."
+            )
+        return {v: self.p[v] for v in values}
+
+    def prepare(self, context: Context, ranked: Ranked) -> None:
+        attribute = context.collection.attribute(self.attribute)
+        hard(self, attribute)
+        for value in self.shares:
+            if value not in attribute.values:
+                raise LightmeterError(
+                    f"{self}: {attribute.name!r} has no value {value!r}.{suggest(value, attribute.values)} Accepted: "
+                    f"{', '.join(attribute.values[:12])}."
+                )
+
+    def reorder(self, block: Block, draw: Draw) -> Reordered:
+        given = Groups.of(block, self.attribute, Uniform())
+        names = list(self.shares)
+        group = _protected(given, names)
+        depth = block.shape[1] if self.cutoff is None else min(self.cutoff, block.shape[1])
+        least = self._least(block, depth)
+        lists = Lists(group, len(names) + 1)
+        # who is not there cannot be placed; the rest is placed in time all the same
+        able = np.minimum(least, lists.size[:, None, : len(names)])
+        order = followed_by_rest(lists.fill(depth, _in_time(able, lists.ranks)), block.valid)
+        told = _Protected(group, given, names)
+        why = shortfalls(told, order, depth, lambda column: least[:, :, column], self.attribute, block)
+        return Reordered.one_each(order, why)
+
+    def _least(self, block: Block, depth: int) -> Index:
+        """``[rankings, depth, groups]``: how many of each the prefixes need; lists of one length share their tables."""
+        shares = self.shares
+        least = np.zeros((block.shape[0], depth, len(shares)), dtype=np.int64)
+        sizes = np.minimum(block.length, depth)
+        for size in np.unique(sizes[sizes > 0]).tolist():
+            mine = sizes == size
+            for column, p in enumerate(shares.values()):
+                table = fair_table(size, p, self.alpha / len(shares), adjust=self.adjust).minimum
+                least[mine, :size, column] = table
+                least[mine, size:, column] = table[-1]
+        return least
+
+
+class _Protected(Groups):
+    """Groups that are the protected values alone, for messages."""
+
+    def __init__(self, group: Index, given: Groups, names: list[str]) -> None:
+        super().__init__(group, np.zeros((len(group), len(names))), given.columns)
+        object.__setattr__(self, "names", names)
+
+    def label(self, ranking: int, column: int) -> str:
+        return str(self.names[column])  # type: ignore[attr-defined]
+
+
+def _protected(given: Groups, names: list[str]) -> Index:
+    """The column of each document's protected value, the last one for all other documents."""
+    labels = given.columns.labels
+    values = given.columns.membership.attribute.values
+    group = np.where(given.group == given.width + 1, len(names) + 1, len(names))
+    for column, name in enumerate(names):
+        code = values.index(name)
+        if labels is None:
+            group[given.group == code] = column
+        else:
+            mine = np.concatenate([labels == code, np.zeros((len(labels), 2), dtype=bool)], axis=1)
+            group[np.take_along_axis(mine, given.group, axis=1)] = column
+    return group
+
+
+def _in_time(least: Index, ranks: int) -> Chooser:
+    """The best document at each rank that leaves the later ones able to have what they need."""
+
+    def choose(rank: int, taken: Index, heads: Index) -> Index:
+        lacking = np.maximum(least[:, rank - 1 :, :] - taken[:, None, :-1], 0)
+        # as many documents are needed by some rank as there are places up to it
+        tight = lacking.sum(axis=2) >= np.arange(1, lacking.shape[1] + 1)
+        first = tight.argmax(axis=1)
+        now = tight.any(axis=1, keepdims=True)
+        needed = lacking[np.arange(len(first)), first] > 0
+        among = np.concatenate([needed | ~now, ~now], axis=1)
+        return best(heads, among, ranks)
+
+    return choose

@@ -1,0 +1,191 @@
+"""``lightmeter.rerank``: a method, a collection, and what comes of it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from lightmeter.block import Block
+from lightmeter.collection import Collection
+from lightmeter.context import Context
+from lightmeter.errors import LightmeterError, TermError
+from lightmeter.evaluation import ranked_context
+from lightmeter.notation import parse
+from lightmeter.policies import Policy, Ties
+from lightmeter.rankings import CELLS, Ranked, chunks_of_like_length
+from lightmeter.reranking.base import Draw, Reordered, Reranker
+from lightmeter.reranking.result import Reranking
+
+
+def rerank(
+    data: Any,
+    method: Reranker | Policy | str | type,
+    *,
+    rng: int | np.random.Generator = 0,
+    samples: int = 100,
+    depth: int | None = None,
+    ties: Ties | None = None,
+    unknown: Literal["drop", "error"] = "drop",
+    strict: bool = False,
+    qrels: Any = None,
+    groups: Any = None,
+    targets: Any = None,
+) -> Reranking:
+    """Rerank every query of every run by a method.
+
+    Parameters
+    ----------
+    data
+        A collection from :func:`lightmeter.load`, or what it takes as a run: a frame ``query, doc, score``, a path, a
+        dictionary.
+    method
+        A reranker such as ``DetConstSort(by='gender')``, or a policy that makes rankings, such as
+        ``PlackettLuce(alpha=1)``, or its notation. ``lightmeter measures`` lists them.
+    rng
+        A seed, or a generator that gives one. The same seed gives the same rankings, whatever the number of threads.
+    samples
+        Rankings a query that are drawn, where a method draws.
+    depth
+        The first ``depth`` documents of each ranking are reranked and the others left out; None: all.
+    ties
+        Order of documents with equal scores in the rankings given: ``'docno'``, ``'file'`` or ``'error'``.
+    unknown
+        Documents whose group is not known: ``'drop'`` (belong to no group and may stand anywhere) or ``'error'``.
+    strict
+        Refuse where the method's guarantee does not hold for every query, instead of telling where it does not.
+    qrels, groups, targets
+        As for :func:`lightmeter.load`, where ``data`` is a run.
+
+    Returns
+    -------
+    Reranking
+        The rankings made (``.run``), ready to be written, evaluated and compared with those given.
+
+    Raises
+    ------
+    LightmeterError
+        Where the method needs what is not there, or with ``strict`` where a constraint cannot be met: it says which, at
+        which rank of which query.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> c = lm.load(run={"q": ["a", "b", "c"]}, groups={"gender": {"a": "m", "b": "m", "c": "f"}})
+    >>> made = lm.rerank(c, lm.DetConstSort(by="gender"))
+    >>> made.run.rows()
+    [('run', 'q', 'a', 1), ('run', 'q', 'c', 2), ('run', 'q', 'b', 3)]
+    >>> made.holds
+    True
+    """
+    chosen = _method(method)
+    collection = data if isinstance(data, Collection) else _loaded(data, qrels, groups, targets)
+    if isinstance(data, Collection) and not qrels is groups is targets is None:
+        raise LightmeterError("qrels, groups and targets are given beside a collection. Give them to lightmeter.load.")
+    for name, number in (("samples", samples), ("depth", depth)):
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 1
+        if not whole and not (name == "depth" and number is None):
+            raise LightmeterError(f"{name} is {number!r}. Accepted: a whole number of at least 1.")
+    if unknown not in ("drop", "error"):
+        raise LightmeterError(f"unknown is {unknown!r}. Accepted: drop, error.")
+    if ties == "expected":
+        raise LightmeterError("ties='expected' makes no ranking. Accepted: docno, file, error.")
+    seed = int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
+    if isinstance(chosen, Policy):
+        return _drawn(collection, chosen, samples, seed, depth, ties)
+    context = ranked_context(collection, None, ties, depth, unknown)
+    parts, why = [], {}
+    for name, ranked in context.ranked.items():
+        if ranked.sampled:
+            raise LightmeterError(f"run {name} has several rankings a query. Accepted: one ranking a query.")
+        chosen.prepare(context, ranked)
+        part, why[name] = _of_run(chosen, context, ranked, samples, seed)
+        parts.append(part)
+    made = Reranking(chosen, pl.concat(parts), collection, why, depth, ties, samples if chosen.makes == "draws" else 1)
+    if strict and made.holds is False:
+        run, query, reason = made.failures.row(0)
+        raise LightmeterError(f"{chosen}: the guarantee does not hold. Run {run}, query {query!r}: {reason}.")
+    return made
+
+
+def _method(given: Any) -> Reranker | Policy:
+    if isinstance(given, str):
+        given = method_of(given)
+    if isinstance(given, type) and issubclass(given, Reranker | Policy):
+        given = method_of(given.__name__)
+    if not isinstance(given, Reranker | Policy):
+        raise TermError(
+            f"the method is {given!r}. Accepted: a reranker such as DetConstSort(by='gender'), or a policy such as "
+            "PlackettLuce(alpha=1)."
+        )
+    if isinstance(given, Policy) and not given.stochastic:
+        raise TermError(f"the policy {given} makes no rankings of its own. Accepted: such as PlackettLuce(alpha=1).")
+    return given
+
+
+def method_of(text: str) -> Reranker | Policy:
+    """A reranker, or a policy that makes rankings, from its notation."""
+    made: Reranker | Policy = parse(text, "reranker")
+    return made
+
+
+def _loaded(data: Any, qrels: Any, groups: Any, targets: Any) -> Collection:
+    from lightmeter.loading import load
+
+    return load(data, qrels, groups, targets)
+
+
+def _of_run(
+    method: Reranker, context: Context, ranked: Ranked, samples: int, seed: int
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The rankings made of a run, in its order of queries, and what is wrong by query."""
+    parts: list[tuple[int, Block, Reordered]] = []
+    cells = CELLS // (samples if method.makes == "draws" else 1)
+    for number, rankings in enumerate(chunks_of_like_length(ranked.lengths, cells)):
+        block = Block(context, ranked, rankings)
+        if context.unknown == "error" and method.attribute:
+            block.membership(method.attribute)
+        parts.append((number, block, method.reorder(block, Draw(samples, np.random.default_rng([seed, number])))))
+    queries = context.collection.queries
+    why: dict[int, str] = {}
+    frames = []
+    for _, block, made in parts:
+        why |= {int(block.rankings[i]): str(made.why[i]) for i in np.flatnonzero(made.why != np.array(None))}
+        frames.append(_frame(block, made, method.makes != "ranking"))
+    frame = pl.concat(frames).sort("ranking", maintain_order=True)
+    names = pl.Series("query", queries, dtype=pl.String)
+    columns = [c for c in ("rank", "sample", "weight") if c in frame.columns]
+    table = frame.select(
+        pl.lit(ranked.run.name).alias("run"),
+        names.gather(ranked.query[frame["ranking"].to_numpy()]),
+        ranked.run.doc.gather(frame["row"].to_numpy()).alias("doc"),
+        *columns,
+    )
+    return table, {queries[ranked.query[r]]: why[r] for r in sorted(why)}
+
+
+def _frame(block: Block, made: Reordered, several: bool) -> pl.DataFrame:
+    """``ranking, row, rank[, sample, weight]`` of the rankings made of a block."""
+    which, at = np.nonzero(made.order >= 0)
+    origin = made.origin[which]
+    columns = {
+        "ranking": block.rankings[origin],
+        "row": block.rows[origin, made.order[which, at]],
+        "rank": at + 1,
+    }
+    if several:
+        first = np.searchsorted(made.origin, made.origin, side="left")
+        columns["sample"] = (np.arange(len(made.origin)) - first + 1)[which]
+    if made.weight is not None:
+        columns["weight"] = made.weight[which]
+    return pl.DataFrame(columns)
+
+
+def _drawn(
+    collection: Collection, policy: Policy, samples: int, seed: int, depth: int | None, ties: Ties | None
+) -> Reranking:
+    from lightmeter.sampled import sample
+
+    frame = sample(collection, policy, samples, seed, depth=depth, ties=ties)
+    return Reranking(policy, frame, collection, {}, depth, ties, samples)

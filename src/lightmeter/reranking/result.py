@@ -1,0 +1,159 @@
+"""What reranking hands back: the rankings made, whether the guarantee holds, and before against after."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from lightmeter.codes import changes_of
+from lightmeter.collection import Collection
+from lightmeter.evaluation import evaluate
+from lightmeter.io.tables import RunTable, Source
+from lightmeter.io.write_runs import write_run
+from lightmeter.policies import Policy, Samples, Static, Ties
+from lightmeter.reranking.base import Reranker
+from lightmeter.result import Result
+from lightmeter.run import Run
+
+
+@dataclass(frozen=True)
+class Reranking:
+    """Rankings made by a method out of those of a collection.
+
+    Attributes
+    ----------
+    method
+        The reranker or policy.
+    run
+        The rankings made: ``run, query, doc, rank``, with ``sample`` where a query has several and ``weight`` where
+        these are a policy with its probabilities.
+    before
+        The collection with the rankings given.
+    why
+        For each run the queries whose guarantee does not hold, and what is wrong.
+    depth, ties, samples
+        As they were asked for.
+    """
+
+    method: Reranker | Policy
+    run: pl.DataFrame
+    before: Collection
+    why: dict[str, dict[str, str]]
+    depth: int | None = None
+    ties: Ties | None = None
+    samples: int = 1
+
+    def __repr__(self) -> str:
+        return f"Reranking({self.method}; runs: {', '.join(self.before.runs)}; {self.told})"
+
+    @property
+    def guarantee(self) -> str:
+        """What the method promises, in one sentence."""
+        if isinstance(self.method, Policy):
+            return "each ranking is an independent draw from the policy"
+        return self.method.guarantee
+
+    @property
+    def holds(self) -> bool:
+        """Whether the guarantee holds for every query of every run."""
+        return not any(self.why.values())
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """Where the guarantee does not hold: ``run, query, reason``."""
+        rows = [(run, query, reason) for run, some in self.why.items() for query, reason in some.items()]
+        return pl.DataFrame(rows, schema=dict.fromkeys(("run", "query", "reason"), pl.String), orient="row")
+
+    @property
+    def told(self) -> str:
+        """Whether the guarantee holds, in words."""
+        queries = self.run.select(pl.struct("run", "query").n_unique()).item()
+        if self.holds:
+            return f"guarantee holds for {queries} of {queries} rankings given: {self.guarantee}"
+        broken = self.failures
+        run, query, reason = broken.row(0)
+        which = f"run {run}, query {query}" if len(self.before.runs) > 1 else f"query {query}"
+        return (
+            f"guarantee holds for {queries - len(broken)} of {queries} rankings given: {self.guarantee}; first not in "
+            f"{which}: {reason}"
+        )
+
+    @property
+    def policy(self) -> Policy:
+        """How the rankings made are to be taken by :func:`lightmeter.evaluate`."""
+        if "sample" not in self.run.columns:
+            return Static()
+        return Samples(weight="probability" if "weight" in self.run.columns else "sampling")
+
+    @cached_property
+    def after(self) -> Collection:
+        """The collection with the rankings made in place of those given; judgments, groups and targets are the same."""
+        code = {q: i for i, q in enumerate(self.before.queries)}
+        runs = {name: Run(_table(name, self.run.filter(pl.col("run") == name)), code) for name in self.before.runs}
+        return dataclasses.replace(self.before, runs=runs, attributes=dict(self.before.attributes))
+
+    def evaluate(self, measures: Iterable[Any] | Any, **options: Any) -> tuple[Result, Result]:
+        """Measures of the rankings given and of those made, as :func:`lightmeter.evaluate` gives them."""
+        given = evaluate(self.before, measures, ties=self.ties, depth=self.depth, **options)
+        return given, evaluate(self.after, measures, policy=self.policy, **options)
+
+    def compare(self, measures: Iterable[Any] | Any, **options: Any) -> pl.DataFrame:
+        """Means before and after.
+
+        Parameters
+        ----------
+        measures
+            Measures or their notation.
+        options
+            Of :func:`lightmeter.evaluate`, such as ``unknown=``.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``run, measure, group, before, after, change, n``.
+
+        Examples
+        --------
+        >>> import lightmeter as lm
+        >>> c = lm.load(run={"q": ["a", "b", "c"]}, groups={"gender": {"a": "m", "b": "m", "c": "f"}})
+        >>> made = lm.rerank(c, "DetConstSort(by='gender')")
+        >>> made.compare("ABR(by='gender')").select("measure", "before", "after").rows()
+        [("ABR(by='gender', user=RBP(p=0.5))", 0.333..., 0.8)]
+        """
+        given, made = self.evaluate(measures, **options)
+        keys = ["run", "measure", "group"]
+        whole = pl.col("segment").is_null()
+        before = given.mean().filter(whole).select(*keys, pl.col("value").alias("before"))
+        after = made.mean().filter(whole).select(*keys, pl.col("value").alias("after"), "n")
+        both = before.join(after, on=keys, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
+        return both.select(*keys, "before", "after", (pl.col("after") - pl.col("before")).alias("change"), "n")
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the rankings made, as :func:`lightmeter.write_run` does: a policy with its probabilities needs a
+        table.
+        """
+        write_run(self.run, path)
+
+
+def _table(name: str, frame: pl.DataFrame) -> RunTable:
+    names = frame["query"].to_numpy()
+    starts = changes_of(frame["query"].rle_id().to_numpy())
+    code = frame["query"].rle_id().to_numpy().astype(np.int32)
+    return RunTable(
+        name,
+        Source(f"{name}, reranked"),
+        [str(q) for q in names[starts]],
+        code,
+        frame["doc"],
+        -frame["rank"].to_numpy().astype(np.float64),
+        True,
+        frame["sample"] if "sample" in frame.columns else None,
+        frame["weight"].to_numpy() if "weight" in frame.columns else None,
+    )
