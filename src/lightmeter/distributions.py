@@ -218,8 +218,9 @@ def _pooled(context: Context, attribute: Attribute, runs: list[Ranked], depth: i
         if distinct is not None:  # values of unknown documents stand behind the entries
             entry = np.where(entry < 0, distinct[ranked.run.name][order] - len(attribute.values) + span, entry)
         known = entry >= 0
-        pairs.append(np.unique(query[known] << 32 | entry[known]))
-    keys = np.unique(np.concatenate(pairs))
+        pairs.append(query[known] << 32 | entry[known])
+    keys = np.sort(np.concatenate(pairs))  # NumPy's unique hashes, which is many times slower than to sort
+    keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
     query, entry = keys >> 32, keys & 0xFFFFFFFF
     position, value, mass = attribute.pairs(np.where(entry < span, entry, -1), split=True)
     own = np.flatnonzero(entry >= span)

@@ -87,10 +87,7 @@ def minimum_table(k: int, p: float, alpha: float) -> Counts:
     """For i = 1 .. k the smallest count m with ``P(Binomial(i, p) <= m) >= alpha``."""
     _check(k, p, alpha)
     size = np.arange(1, k + 1, dtype=np.int64)
-    # Hoeffding: the quantile is no further from the mean than this
-    down, up = np.sqrt(size * -math.log(alpha) / 2), np.sqrt(size * -math.log1p(-alpha) / 2)
-    low = np.maximum(np.floor(size * p - down).astype(np.int64), 0)
-    return _quantile(size, p, alpha, low, np.minimum(np.ceil(size * p + up).astype(np.int64) + 1, size))
+    return _quantile(size, p, alpha, *_bounds(size, p, alpha))
 
 
 def binomial_tail(count: ArrayLike, size: ArrayLike, p: float) -> Array:
@@ -180,16 +177,31 @@ def p_value(count: ArrayLike, p: float) -> Array:
     level, at = np.unique(least_tail(counts, p), return_inverse=True)
     # the table that every ranking fails whose least tail is this one or smaller
     size = np.arange(1, k + 1, dtype=np.int64)
-    tables = np.stack([_above(size, p, float(a)) for a in level])
+    asked = np.minimum(level * (1 + 4 * SAME), 1.0 - 1e-15)
+    tables = _tables(size, p, asked, _bounds(size, p, asked[0])[0], _bounds(size, p, asked[-1])[1])
     chance = np.where(level < 1, fail_probability(tables, p), 1.0)
     return chance[at].reshape(np.shape(count)[:-1])
 
 
-def _above(size: Counts, p: float, level: float) -> Counts:
-    """The smallest counts whose tail is above a level."""
-    spread = np.sqrt(size * max(-math.log(max(level, 1e-300)), 1.0) / 2) + 1
-    low = np.maximum(np.floor(size * p - spread).astype(np.int64), 0)
-    return _quantile(size, p, level * (1 + 4 * SAME), low, size)
+def _bounds(size: Counts, p: float, alpha: float) -> tuple[Counts, Counts]:
+    """Counts between which the quantiles are: they are no further from the mean than Hoeffding's inequality says."""
+    down = np.sqrt(size * -math.log(max(alpha, 1e-300)) / 2)
+    up = np.sqrt(size * -math.log1p(-alpha) / 2)
+    low = np.maximum(np.floor(size * p - down).astype(np.int64), 0)
+    return low, np.minimum(np.ceil(size * p + up).astype(np.int64) + 1, size)
+
+
+def _tables(size: Counts, p: float, levels: Array, low: Counts, high: Counts) -> Counts:
+    """The smallest counts, between two bounds, whose tail reaches each of some rising levels, ``[levels, sizes]``.
+
+    Each tail between the bounds is computed once, and put behind the last level that it reaches.
+    """
+    between = high - low
+    which = np.repeat(np.arange(len(size)), between)
+    count = np.arange(len(which)) - np.repeat(np.cumsum(between) - between, between) + low[which]
+    reached = np.searchsorted(levels * (1 - SAME), binomial_tail(count, size[which], p), side="right")
+    short = np.bincount(reached * len(size) + which, minlength=(len(levels) + 1) * len(size))
+    return low + np.cumsum(short.reshape(len(levels) + 1, len(size))[:-1], axis=0)
 
 
 def _quantile(size: Counts, p: float, alpha: float, low: Counts, high: Counts) -> Counts:
@@ -220,10 +232,13 @@ def _adjusted(k: int, p: float, alpha: float) -> FairTable:
     first above it are the two to choose from.
     """
     size = np.arange(1, k + 1, dtype=np.int64)
-    # k tests at alpha / k fail no more often than alpha (Bonferroni); at level 1 everyone has to be protected
-    low, high = alpha / k, 1.0 - p**k / 2
-    tables = minimum_table(k, p, low), size
-    fails = float(fail_probability(tables[0], p)), 1.0 - p**k
+    # k tests at alpha / k fail no more often than alpha (Bonferroni), and at alpha more often unless k is small; at
+    # level 1 everyone has to be protected
+    low, high = alpha / k, alpha
+    tables = minimum_table(k, p, low), minimum_table(k, p, alpha)
+    fails = float(fail_probability(tables[0], p)), float(fail_probability(tables[1], p))
+    if fails[1] <= alpha:
+        low, high, tables, fails = high, 1.0 - p**k / 2, (tables[1], size), (fails[1], 1.0 - p**k)
     while True:
         changes = tables[1] - tables[0]
         if changes.sum() <= LISTED:
@@ -235,7 +250,7 @@ def _adjusted(k: int, p: float, alpha: float) -> FairTable:
                 tried = levels[:1]
         else:
             tried = np.geomspace(low, high, SECTIONS + 2)[1:-1]
-        found = np.stack([_quantile(size, p, float(a), *tables) for a in tried])
+        found = _tables(size, p, tried, *tables)
         chances = fail_probability(found, p)
         below = int(np.searchsorted(chances, alpha, side="right"))
         if below:

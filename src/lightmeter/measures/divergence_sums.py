@@ -48,7 +48,7 @@ class NDKL(GroupMeasure):
         members = block.membership(self.by)
         top = looked_at(block, self.cutoff)
         depth = min(self.cutoff or block.shape[1], block.shape[1])
-        counted = top & (np.cumsum(members.known, axis=1) > 0)
+        counted = top & (members.known_above > 0)
         weight = np.where(counted, 1.0 / np.log2(np.arange(block.shape[1]) + 2.0), 0.0)
         if self.eps or members.spread is not None:
             total = _by_prefixes(members, goal, block, weight, depth, KL(eps=self.eps))
@@ -83,16 +83,19 @@ def _by_steps(members: Membership, goal: Distribution, query: NDArray[np.int32])
     order = some[sorted_by(members.ranking[some], members.value[some])]
     ranking, value, weight = members.ranking[order], members.value[order], members.weight[order]
     start = starts_of(ranking, value)
-    if members.attribute.kind == "hard":
-        before = (np.arange(len(order)) - start).astype(np.float64)
-    else:
-        run = np.cumsum(weight) - weight
-        before = run - run[start]
-    step = _xlogx(before + weight) - _xlogx(before) - weight * np.log(_target_of(members, goal, query, ranking, value))
-    at = ranking * members.shape[1] + members.rank[order]
+    log_q = np.log(_target_of(members, goal, query, ranking, value))
+    at = members.position[order]
     cells = members.shape[0] * members.shape[1]
+    n = members.known_above
+    if members.attribute.kind == "hard":  # one value a place
+        counts = _xlogx(np.arange(members.shape[1] + 2.0))
+        own = np.zeros(cells)
+        own[at] = np.diff(counts)[np.arange(len(order)) - start] - log_q
+        return np.asarray(np.cumsum(own.reshape(members.shape), axis=1) / n - np.log(n))
+    run = np.cumsum(weight) - weight
+    before = run - run[start]
+    step = _xlogx(before + weight) - _xlogx(before) - weight * log_q
     steps, mass = (sum_by(at, w, cells).reshape(members.shape) for w in (step, weight))
-    n = np.cumsum(members.known, axis=1)
     return np.asarray((np.cumsum(steps, axis=1) - np.cumsum(mass, axis=1) * np.log(n)) / n)
 
 

@@ -24,6 +24,8 @@ VALUE = Text("one of the attribute's values")
 PROTECTED_DOC = "the value whose documents are protected"
 EMPTY = "empty_group"
 ZERO_TARGET = "zero_target_share"
+#: Codes below this are sorted in linear time.
+SMALL = 1 << 16
 
 
 def code_of(context: Context, measure: Any, value: str) -> int:
@@ -94,11 +96,27 @@ def undefined(values: Values, block: Block, by: str, cutoff: int | None, goal: D
 def sorted_by(*codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """The stable order by several codes, the first one foremost; small codes are sorted in linear time."""
     order: NDArray[np.int64] | None = None
-    for code in reversed(codes):
-        small = code.astype(np.uint16) if code.max(initial=0) < 1 << 16 else code
-        step = np.argsort(small if order is None else small[order], kind="stable")
+    for code in _packed(codes):
+        step = np.argsort(code if order is None else code[order], kind="stable")
         order = step if order is None else order[step]
     return np.arange(0) if order is None else order
+
+
+def _packed(codes: tuple[NDArray[np.integer[Any]], ...]) -> list[NDArray[np.integer[Any]]]:
+    """Codes to sort by one after the other, the last first: as few as fit into 16 bits, which sort in linear time."""
+    out: list[NDArray[np.integer[Any]]] = []
+    packed, span = None, 1
+    for code in reversed(codes):
+        values = int(code.max(initial=0)) + 1
+        if packed is not None and span * values <= SMALL:
+            packed, span = packed + code * span, span * values
+            continue
+        if packed is not None:
+            out.append(packed.astype(np.uint16) if span <= SMALL else packed)
+        packed, span = code, values
+    if packed is not None:
+        out.append(packed.astype(np.uint16) if span <= SMALL else packed)
+    return out
 
 
 def starts_of(*codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
