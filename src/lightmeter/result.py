@@ -17,6 +17,8 @@ from lightmeter.values import Values
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lightmeter.comparing.comparison import Comparison
+
 Array = NDArray[np.float64]
 SCHEMA: dict[str, Any] = {
     "run": pl.String,
@@ -157,6 +159,24 @@ class Result:
         raise LightmeterError(
             f"the result has no measure {wanted!r} for run {run!r}. It has: {', '.join(map(str, self.measures))}."
         )
+
+    def compare(self, **options: Any) -> Comparison:
+        """Test which runs differ: :func:`lightmeter.compare` with its options, but for which documents moved."""
+        from lightmeter.comparing.making import compare_result
+
+        return compare_result(self, **options)
+
+    def intervals(self, level: float = 0.95, *, resamples: int = 2000, rng: int = 0) -> pl.DataFrame:
+        """Means with bootstrap intervals by query, ``low`` and ``high``; each over its own defined queries.
+
+        Parameters
+        ----------
+        level, resamples, rng
+            As in :func:`lightmeter.statistics.bootstrap.bootstrap_intervals`.
+        """
+        from lightmeter.comparing.intervals import intervals_of
+
+        return intervals_of(self, level, resamples, rng)
 
     def mean_of(self, cell: Cell, where: NDArray[np.bool_] | None = None) -> Mean:
         """The mean of a cell over its defined queries (those ``where``); of a measure that is reduced over queries its

@@ -73,7 +73,7 @@ class Request(request_of.Request):
         except BrokenPipeError:  # whoever read has read enough; the manifest is written all the same
             leave_pipes()
         if self.manifest is not None:
-            request_of.write_manifest(self, inputs, made.manifest, started)
+            request_of.write_manifest(self, inputs, made.manifest, started, {"seed": made.plan.rng})
         return 0
 
     def _check(self) -> tuple[float, int]:
@@ -85,7 +85,9 @@ class Request(request_of.Request):
             whole_number("--resamples", self.resamples)
             if self.test in ("t", "wilcoxon"):
                 raise LightmeterError(f"--resamples plays no part in --test {self.test}. Leave it out.")
-        return _level(self.alpha), 0 if self.changed == "0" else whole_number("--changed", self.changed)
+        if not (self.changed.isascii() and self.changed.isdigit()):
+            raise LightmeterError(f"--changed is {self.changed!r}. Accepted: a whole number from 0 up.")
+        return _level(self.alpha), int(self.changed)
 
     def _write(self, made: Comparison, form: str) -> None:
         content = render(made, form, None if self.output is not None else terminal_width())

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lightmeter.comparing.columns import Column
 from lightmeter.comparing.testing import Plan
+from lightmeter.notation import parse
 from lightmeter.result import Result
 from lightmeter.statistics.power import asl_curve
 
@@ -152,9 +153,9 @@ class Comparison:
 
         ``difference`` and ``effect`` are row minus column.
         """
-        rows = self.pairs.filter(
-            pl.col("measure") == str(measure), pl.col("group").eq_missing(pl.lit(group, pl.String))
-        )
+        name = str(parse(measure, kind="measure") if isinstance(measure, str) else measure)
+        mine = pl.col("group").eq_missing(pl.lit(group, pl.String))
+        rows = self.pairs.filter(pl.col("measure") == name, mine)
         a, b = self.plan.pairs.T
         out = np.full((len(self.runs),) * 2, np.nan)
         if len(rows) == len(a):

@@ -34,6 +34,7 @@ def conventions_of(columns: list[Column], plan: Plan, runs: list[str], baseline:
     """The rules of the tests in words."""
     drawn = {"tukey": "permutations", "randomization": "sign flips", "bootstrap": "resamples"}.get(plan.test)
     how = _NAMES[plan.test] + (f", {plan.resamples} {drawn}, seed {plan.rng}" if drawn else "")
+    how += " (all of them where there are no more)" if plan.test == "randomization" else ""
     if plan.test == "tukey":
         how += "; p " + ("(count + 1)/(B + 1)" if plan.form == "plus_one" else "count/B")
     family = "one error rate over the pairs of a measure, " if plan.test == "tukey" and plan.adjust == "none" else ""
@@ -52,13 +53,12 @@ def conventions_of(columns: list[Column], plan: Plan, runs: list[str], baseline:
 def remarks(made: Comparison) -> list[str]:
     """Notes below the tables."""
     out = [_queries(made), _tests(made), *_left_out(made), *_resolution(made), *_normality(made), *_untested(made)]
-    few = [c for c in made.columns if c.n < _FEW]
+    few = [c.n for c in made.columns if 1 < c.n < _FEW]
     if few:
-        least = min(c.n for c in few)
-        out.append(f"with {least} queries intervals are too narrow and little can be significant")
-    if len(made.correlations) and len(made.runs) < _FEW_RUNS:
+        out.append(f"with {min(few)} queries intervals are too narrow and little can be significant")
+    if len(made.correlations) and 2 < len(made.runs) < _FEW_RUNS:
         out.append(f"tau compares orders of {len(made.runs)} runs only: below {_FEW_RUNS} its interval is rough")
-    perfect = int((made.correlations["reason"] == "perfect_agreement").sum())
+    perfect = len(made.runs) > 2 and int((made.correlations["reason"] == "perfect_agreement").sum())
     if perfect:
         out.append(f"{perfect} tau of 1 or -1: an interval cannot be estimated (perfect_agreement)")
     return out
@@ -86,24 +86,27 @@ def _number(n: int, what: str) -> str:
 
 
 def _left_out(made: Comparison) -> list[str]:
-    out = []
+    alike: dict[str, list[str]] = {}
     for column in made.columns:
         gone = len(made.result.queries) - column.n
         if gone:
             why = ", ".join(f"{reason} {n}" for reason, n in column.left_out.items())
-            out.append(f"{column}: {gone} {'query' if gone == 1 else 'queries'} left out ({why})")
-    return out
+            told = f"{gone} {'query' if gone == 1 else 'queries'} left out ({why})"
+            alike.setdefault(told, []).append(str(column))
+    return [f"{', '.join(columns)}: {told}" for told, columns in alike.items()]
 
 
 def _resolution(made: Comparison) -> list[str]:
     """Tests of resamples cannot give a p below a limit; after adjustment that may be too large for anything."""
     plan = made.plan
     n = max((c.n for c in made.columns), default=0)
-    least = smallest(plan.test, plan.resamples, n) * (made.tests if plan.adjust == "holm" else 1)
+    alone = smallest(plan.test, plan.resamples, n)
+    least = min(alone * (made.tests if plan.adjust == "holm" else 1), 1.0)
     if n < 2 or least < plan.alpha:
         return []
-    what = "more queries" if least == smallest(plan.test, plan.resamples, n) else "more resamples or fewer tests"
-    return [f"nothing can be significant: the smallest p that can come out is {min(least, 1.0):.2g}. Take {what}"]
+    more = "more resamples" if alone == 1 / (plan.resamples + 1) else "more queries"
+    fewer = "" if alone >= plan.alpha else " or fewer tests"
+    return [f"nothing can be significant: the smallest p that can come out is {least:.2g}. Take {more}{fewer}"]
 
 
 def _normality(made: Comparison) -> list[str]:

@@ -87,7 +87,7 @@ def sections(made: Comparison, names: Names, fits: Callable[[Section], bool]) ->
     if len(made.pairs) <= MOST_PAIRS:
         out.append(_pairs(made, names))
     out.append(_power(made, names))
-    if len(made.correlations):
+    if len(made.correlations) and len(made.runs) > 2:
         out.append(_taus(made, names, fits))
     if len(made.changes):
         out.append(_changes(made, names))

@@ -169,6 +169,7 @@ def taus_over_queries(
     made = np.concatenate(taus)
     low, high = np.full((measures, measures), np.nan), np.full((measures, measures), np.nan)
     some = ~np.isnan(made).all(axis=0)
-    ends = np.nanquantile(made[:, some], [(1 - level) / 2, (1 + level) / 2], axis=0)
-    low[some], high[some] = np.clip(ends, -1, 1)
+    if some.any():
+        ends = np.nanquantile(made[:, some], [(1 - level) / 2, (1 + level) / 2], axis=0)
+        low[some], high[some] = np.clip(ends, -1, 1)
     return low, high

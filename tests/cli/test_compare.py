@@ -1,0 +1,193 @@
+"""``lightmeter compare``: the contract of rows, formats for people, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+
+import polars as pl
+import pytest
+
+RUNS = ("a.run", "b.run", "tied.run", "--qrels", "qrels.txt")
+PAIR = {"run_a", "run_b", "measure", "difference", "low", "high", "p", "p_adjusted", "effect", "test", "n"}
+TAU = {"measure_a", "measure_b", "tau", "low", "high", "n"}
+
+
+def test_rows_for_programs(lightmeter):
+    done = lightmeter("compare", *RUNS, "-m", "AP", "-m", "RR", "-m", "nDCG@2", "-f", "jsonl")
+    assert done.code == 0
+    rows = done.rows()
+    assert len({tuple(row) for row in rows}) == 1  # all keys always
+    pairs = [row for row in rows if row["kind"] == "pair"]
+    assert [(r["run_a"], r["run_b"], r["measure"]) for r in pairs] == [
+        (a, b, m)
+        for m in ("AP", "RR", "nDCG@2")
+        for a, b in (("a.run", "b.run"), ("a.run", "tied.run"), ("b.run", "tied.run"))
+    ]
+    assert set(pairs[0]) >= PAIR | TAU
+    assert {r["test"] for r in pairs} == {"tukey"}
+    assert {r["n"] for r in pairs} == {2}
+    # AP of a.run: 7/12 and 1/2; of b.run: 5/6, and 0 for the query that it does not answer
+    assert pairs[0]["difference"] == pytest.approx((7 / 12 + 1 / 2) / 2 - 5 / 6 / 2)
+    means = [row for row in rows if row["kind"] == "mean"]
+    assert [m["run"] for m in means] == ["a.run"] * 3 + ["b.run"] * 3 + ["tied.run"] * 3
+    taus = [row for row in rows if row["kind"] == "tau"]
+    assert [(r["measure_a"], r["measure_b"]) for r in taus] == [("AP", "RR"), ("AP", "nDCG@2"), ("RR", "nDCG@2")]
+    assert all(r["n"] == 3 and -1 <= r["tau"] <= 1 for r in taus)
+    assert "9 tests made" in done.err
+
+
+def test_csv_and_parquet_have_the_same_table(lightmeter, folder):
+    arguments = ("compare", *RUNS, "-m", "AP", "-m", "RR", "-q")
+    jsonl = lightmeter(*arguments, "-f", "jsonl").rows()
+    assert lightmeter(*arguments, "-o", "c.parquet").code == 0
+    parquet = pl.read_parquet(folder / "c.parquet")
+    assert parquet.columns == list(jsonl[0])
+    assert parquet.rows(named=True) == jsonl
+    csv = pl.read_csv(io.BytesIO(lightmeter(*arguments, "-f", "csv").out.encode()), infer_schema_length=None)
+    assert csv["difference"].to_list() == pytest.approx(parquet["difference"].to_list())
+    assert csv["kind"].to_list() == parquet["kind"].to_list()
+
+
+def test_tables_for_people(lightmeter):
+    done = lightmeter("compare", *RUNS, "-m", "AP", "-m", "EEL", "--groups", "groups.csv", "-m", "GF(by='gender')")
+    assert done.code == 0
+    assert "runs that share a letter do not differ significantly" in done.out
+    assert "9 tests made (3 pairs of runs x 3 measures)" in done.out
+    assert "Kendall's tau between the orders of the runs, with its 95% interval" in done.out
+    assert "Queries that change most" in done.out
+    assert "lower is better: EEL" in done.out
+    assert "test=randomised Tukey HSD, 5000 permutations, seed 0" in done.err
+    assert "intervals=95%, bootstrap by query" in done.err
+
+
+def test_latex_and_markdown(lightmeter):
+    arguments = ("compare", *RUNS, "-m", "AP", "-m", "GF(by='gender')", "--groups", "groups.csv", "-q")
+    tex = lightmeter(*arguments, "-f", "latex").out
+    assert tex.count(r"\begin{tabular}") == tex.count(r"\end{tabular}") >= 5
+    assert r"$0.5417^{\mathrm{a}}$" in tex
+    for line in tex.splitlines():
+        if line.endswith(r"\\"):
+            assert line.count("$") % 2 == 0
+    page = lightmeter(*arguments, "-f", "markdown").out
+    assert "0.5417<sup>a</sup>" in page
+    for table in page.split("\n\n"):
+        rows = [line for line in table.splitlines() if line.startswith("|")]
+        assert len({line.replace(r"\|", "").count("|") for line in rows}) <= 1
+
+
+def test_a_baseline_and_a_paired_test(lightmeter):
+    done = lightmeter(
+        "compare", "old=a.run", "b.run", "tied.run", "--qrels", "qrels.txt", "-m", "AP", "--test", "randomization",
+        "--baseline", "old", "-f", "jsonl",
+    )  # fmt: skip
+    pairs = [row for row in done.rows() if row["kind"] == "pair"]
+    assert [(r["run_a"], r["run_b"]) for r in pairs] == [("b.run", "old"), ("tied.run", "old")]
+    # two queries: 2 of 4 ways to flip the signs at the least
+    assert {r["p"] for r in pairs} <= {0.5, 1.0}
+    assert {r["p_adjusted"] for r in pairs} == {1.0}
+    assert "compared=each run with old" in done.err
+    assert "the smallest p that can come out is 1. Take more queries" in done.err
+
+
+def test_why_is_told_of_documents(lightmeter):
+    rows = lightmeter("compare", *RUNS, "-m", "AP", "-f", "jsonl", "--changed", "1").rows()
+    (change,) = [row for row in rows if row["kind"] == "change"]
+    moved = [row for row in rows if row["kind"] == "moved"]
+    assert moved
+    assert all(m["query"] == change["query"] and m["run_a"] == change["run_a"] for m in moved)
+    assert moved[0]["doc"] in change["why"]
+    assert not [
+        r
+        for r in lightmeter("compare", *RUNS, "-m", "AP", "-m", "RR", "-f", "jsonl", "--changed", "0").rows()
+        if r["kind"] in ("change", "moved") or (r["kind"] == "disagreement" and r["query"])
+    ]
+
+
+def test_hostile_names_stay_text(lightmeter, folder):
+    (folder / "x.run").write_text("q1 Q0 <script>|&$ 1 2 x\nq1 Q0 d1 2 1 x\n", "utf-8")
+    (folder / "y.run").write_text("q1 Q0 d1 1 2 x\nq1 Q0 <script>|&$ 2 1 x\n", "utf-8")
+    (folder / "x.qrels").write_text("q1 0 <script>|&$ 1\nq1 0 d1 0\n", "utf-8")
+    arguments = ("compare", "x.run", "y.run", "--qrels", "x.qrels", "-m", "RR", "-q")
+    assert "<script>|&$ (grade 1) 1/2" in lightmeter(*arguments).out
+    page = lightmeter(*arguments, "-f", "markdown").out
+    assert "<script>" not in page
+    assert r"&lt;script&gt;\|&amp;$ (grade 1) 1/2" in page
+    assert lightmeter(*arguments, "-f", "latex").code == 0
+
+
+def test_the_manifest(lightmeter, folder):
+    done = lightmeter("compare", *RUNS, "-m", "AP", "--test", "bootstrap", "--rng", "7", "--manifest", "m.json", "-q")
+    assert (done.code, done.err) == (0, "")
+    made = json.loads((folder / "m.json").read_text("utf-8"))
+    assert made["comparison"]["test"] == "bootstrap"
+    assert made["comparison"]["tests"] == 3
+    assert made["comparison"]["queries"] == {"AP": 2}
+    assert made["seed"] == 7
+    assert "test" in made["conventions"]
+    assert {f["path"] for f in made["files"]} == {"a.run", "b.run", "tied.run", "qrels.txt"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("a.run", "--qrels", "qrels.txt", "-m", "AP"), "there is 1 run"),
+        (("a.run", "b.run", "-m", "AP"), "AP needs judgments"),
+        (RUNS, "no measure is asked for"),
+        ((*RUNS, "-m", "AP", "--test", "tuke"), "--test is 'tuke'. Did you mean 'tukey'"),
+        ((*RUNS, "-m", "AP", "--alpha", "5%"), "--alpha is '5%'. Accepted: a number between 0 and 1"),
+        ((*RUNS, "-m", "AP", "--alpha", "nan"), "--alpha is 'nan'"),
+        ((*RUNS, "-m", "AP", "--adjust", "sidak"), "Accepted: holm, bh, none"),
+        ((*RUNS, "-m", "AP", "--resamples", "0"), "--resamples is '0'"),
+        ((*RUNS, "-m", "AP", "--test", "t", "--resamples", "9"), "plays no part in --test t"),
+        ((*RUNS, "-m", "AP", "--changed", "some"), "--changed is 'some'"),
+        ((*RUNS, "-m", "AP", "--baseline", "c.run"), "there is no such run"),
+        ((*RUNS, "-m", "AP", "-f", "parquet"), "parquet needs a file"),
+        ((*RUNS, "-m", "AP", "-o", "a.run"), "inputs are never written"),
+        ((*RUNS, "-m", ""), "--measure is an empty text"),
+        ((*RUNS, "-m", "AP", "--test", ""), "--test is an empty text"),
+    ],
+)
+def test_refused(lightmeter, folder, arguments, told):
+    before = sorted(p.name for p in folder.iterdir())
+    done = lightmeter("compare", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+    assert len(done.err.splitlines()) == 1
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+def test_a_closed_pipe_ends_quietly(folder):
+    import subprocess
+    import sys
+
+    command = f"{sys.executable} -m lightmeter compare {' '.join(RUNS)} -m AP -q -f jsonl"
+    command += " | head -c 1; exit ${PIPESTATUS[0]}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_help_names_the_tests(lightmeter):
+    done = lightmeter("compare", "--help")
+    assert done.code == 0
+    assert "tukey|t|wilcoxon|randomization|bootstrap" in done.out.replace("\n", "")
+
+
+@pytest.mark.slow
+def test_seventeen_runs_by_six_measures(process, shared_data):
+    runs = sorted(str(p) for p in (shared_data / "robust03" / "runs").iterdir())
+    measures = ("nDCG@10", "AP", "RBP(p=0.8)", "ERR", "EED", "EEL")
+    asked = [word for m in measures for word in ("-m", m)]
+    started = time.perf_counter()
+    done = process("compare", *runs, "--qrels", str(shared_data / "robust03" / "qrels.txt.gz"), *asked, "-f", "jsonl")
+    seconds = time.perf_counter() - started
+    assert done.code == 0, done.err
+    rows = done.rows()
+    assert len(runs) == 17
+    assert sum(r["kind"] == "pair" for r in rows) == 136 * 6
+    assert sum(r["kind"] == "tau" for r in rows) == 15
+    assert all(r["n"] == 100 for r in rows if r["kind"] == "pair")
+    ap = {r["run"].rpartition("/")[2]: r for r in rows if r["kind"] == "mean" and r["measure"] == "AP"}
+    assert max(ap.values(), key=lambda r: r["value"])["letters"].startswith("a")
+    assert seconds < 30
