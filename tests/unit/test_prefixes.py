@@ -43,7 +43,7 @@ TARGET = {"g": {"x": 1.0, "y": 0.0, "z": 0.0}}
         (lm.rKL(by="two", protected="x", step=1), "empty_group", {"run": {"q": ["a", "c"]}}),
         (lm.rRD(by="two", protected="x", step=1), "empty_group", {"run": {"q": ["b"]}}),
         (lm.FAIR(by="two", protected="x"), "empty_group", {"run": {"q": ["a", "c"]}}),
-        (lm.FAIR(by="two", protected="x", p=0.5), "unknown_members", {"run": {"q": ["a", "unheard of"]}}),
+        (lm.FAIR(by="two", protected="x", p=0.5), "unknown_member", {"run": {"q": ["a", "unheard of"]}}),
         (lm.Pairwise(by="two"), "no_pairs", {"qrels": {"q": {"a": 1, "b": 1, "c": 1}}}),
         (lm.Pairwise(by="two", pairs="within"), "no_pairs", {"qrels": {"q": {"a": 0, "b": 1, "c": 0}}}),
         (lm.SignedBias(by="two", positive="x"), "no_relevant", {"qrels": {"q": {"a": 0, "d": 1}}}),

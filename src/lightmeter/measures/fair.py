@@ -47,7 +47,7 @@ class FAIR(GroupMeasure):
     that any compared run ranks for the query.
 
     A multi-valued document counts as protected if one of its values is. Soft memberships are refused: counts are
-    tested. Undefined: ``unknown_members`` (a document's membership is unknown and ``unknown='uniform'``; ``'drop'``
+    tested. Undefined: ``unknown_member`` (a document's membership is unknown and ``unknown='uniform'``; ``'drop'``
     tests the known ones, ``'distinct'`` counts them as not protected), ``empty_group`` (no share between 0 and 1).
     Source: Zehlike et al., CIKM 2017.
 
@@ -101,7 +101,7 @@ class FAIR(GroupMeasure):
         undefined(values, block, self.by, self.cutoff)
         spread = block.membership(self.by).spread
         if spread is not None:
-            values.because(((spread > 0) & known).any(axis=1), "unknown_members")
+            values.because(((spread > 0) & known).any(axis=1), "unknown_member")
         return values.because((size > 0) & ~able, EMPTY)
 
     def _shares(self, block: Block) -> tuple[Array, Values]:
