@@ -59,6 +59,9 @@ class World:
     unknown: str = "uniform"
     ties: str = "docno"
     weight: str = "sampling"
+    intents: dict[str, dict[str, Shares]] = field(default_factory=dict)
+    intent_shares: dict[str, Shares] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
 
     @property
     def queries(self) -> list[str]:
@@ -573,12 +576,18 @@ def similarity(world: World, m: Any, query: str, docs: list[str], goal: Shares) 
     return total
 
 
+def intent_aware(world: World, m: Any, run: str, query: str, docs: list[str]) -> float:
+    from tests import reference_intents
+
+    return reference_intents.value(world, m, query, docs)
+
+
 # ---------------------------------------------------------------- everything
 
 
 def evaluate(world: World, m: Any, run: str) -> Iterator[tuple[str, float, float | None]]:
     """(query, value, standard error) of a measure for the judged queries that a run answers."""
-    from tests import reference_exposure_groups, reference_prefixes
+    from tests import reference_exposure_groups, reference_intents, reference_prefixes
 
     for query in world.queries:
         if query not in world.runs[run]:
@@ -603,6 +612,7 @@ def evaluate(world: World, m: Any, run: str) -> Iterator[tuple[str, float, float
             yield query, sum(w * v for w, v in zip(shares, found, strict=True) if w), None
         else:
             one = reference_prefixes.value if name in reference_prefixes.NAMES else groups if hasattr(m, "by") else None
+            one = intent_aware if name in reference_intents.NAMES else one
             draws = world.draws(run, query)
             each = [one(world, m, run, query, d) if one else relevance(world, m, query, d) for _, d in draws]
             weights = [w for w, _ in draws]

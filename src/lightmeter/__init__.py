@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lightmeter.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
     from lightmeter.errors import InputError, LightmeterError, MissingExtraError, TermError
     from lightmeter.evaluation import evaluate
+    from lightmeter.exposure.group_frontier import GroupFrontier, group_frontier
     from lightmeter.exposure.mixtures import decompose, frontier_exposure
     from lightmeter.exposure.public import expected_exposure, rank_marginals
     from lightmeter.fair_tables import FairTable, fair_table
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from lightmeter.measures.bias import InputBias, OutputBias, RankingBias, SignedBias
     from lightmeter.measures.cascade import ERR, gERR, iRBU
     from lightmeter.measures.divergence_sums import NDKL
+    from lightmeter.measures.diversity import ERR_IA, RBP_IA, D_nDCG, Dsharp_nDCG, StRecall, alpha_nDCG
     from lightmeter.measures.ece import ECE
     from lightmeter.measures.exposure import EED, EEL, EER
     from lightmeter.measures.fair import FAIR
@@ -54,6 +56,9 @@ if TYPE_CHECKING:
     from lightmeter.reranking.result import Reranking
     from lightmeter.reranking.shares import DetCons, DetGreedy, DetRelaxed
     from lightmeter.reranking.unique import UniquePerValue
+    from lightmeter.reranking.amortised import Amortised
+    from lightmeter.reranking.fair_exposure import FairExposure
+    from lightmeter.reranking.frontier_point import ExposureOptimal
     from lightmeter.result import Result
     from lightmeter.sampled import sample
     from lightmeter.sweeping.perform import sweep
@@ -75,6 +80,7 @@ _HOME = {
     "lightmeter.divergences": "JSD KL NMD RNOD TV W1 Divergence SqL2",
     "lightmeter.errors": "InputError LightmeterError MissingExtraError TermError",
     "lightmeter.evaluation": "evaluate",
+    "lightmeter.exposure.group_frontier": "GroupFrontier group_frontier",
     "lightmeter.exposure.mixtures": "decompose frontier_exposure",
     "lightmeter.exposure.public": "expected_exposure rank_marginals",
     "lightmeter.fair_tables": "FairTable fair_table",
@@ -100,6 +106,7 @@ _HOME = {
     "lightmeter.measures.bias": "InputBias OutputBias RankingBias SignedBias",
     "lightmeter.measures.pairwise": "Pairwise",
     "lightmeter.measures.ece": "ECE",
+    "lightmeter.measures.diversity": "alpha_nDCG D_nDCG Dsharp_nDCG ERR_IA RBP_IA StRecall",
     "lightmeter.notation": "parse",
     "lightmeter.params": "param",
     "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
@@ -112,6 +119,9 @@ _HOME = {
     "lightmeter.reranking.result": "Reranking",
     "lightmeter.reranking.shares": "DetCons DetGreedy DetRelaxed",
     "lightmeter.reranking.unique": "UniquePerValue",
+    "lightmeter.reranking.amortised": "Amortised",
+    "lightmeter.reranking.fair_exposure": "FairExposure",
+    "lightmeter.reranking.frontier_point": "ExposureOptimal",
     "lightmeter.result": "Result",
     "lightmeter.sampled": "sample",
     "lightmeter.sweeping.perform": "sweep",
@@ -135,6 +145,7 @@ __all__ = [
     "EEL",
     "EER",
     "ERR",
+    "ERR_IA",
     "FAIR",
     "GF",
     "GFR",
@@ -144,10 +155,12 @@ __all__ = [
     "NDKL",
     "NMD",
     "RBP",
+    "RBP_IA",
     "RNOD",
     "RR",
     "TV",
     "W1",
+    "Amortised",
     "Attention",
     "AttentionEstimate",
     "AuditResult",
@@ -156,6 +169,7 @@ __all__ = [
     "Collection",
     "Comparison",
     "Count",
+    "D_nDCG",
     "DeltaGF",
     "DetCons",
     "DetConstSort",
@@ -163,17 +177,21 @@ __all__ = [
     "DetRelaxed",
     "DistrSim",
     "Divergence",
+    "Dsharp_nDCG",
     "EESpread",
     "Entropy",
     "EpsilonGreedy",
     "Equal",
     "ExposureGap",
+    "ExposureOptimal",
     "ExposureRatio",
+    "FairExposure",
     "FairTable",
     "FairTopK",
     "GeneralizedEntropy",
     "Gini",
     "Given",
+    "GroupFrontier",
     "Ideal",
     "InputBias",
     "InputError",
@@ -207,6 +225,7 @@ __all__ = [
     "SignedBias",
     "Skew",
     "SqL2",
+    "StRecall",
     "Static",
     "SweepResult",
     "Target",
@@ -217,6 +236,7 @@ __all__ = [
     "UniquePerValue",
     "User",
     "Values",
+    "alpha_nDCG",
     "audit",
     "click_merit",
     "compare",
@@ -227,6 +247,7 @@ __all__ = [
     "fair_table",
     "frontier_exposure",
     "gERR",
+    "group_frontier",
     "iRBU",
     "load",
     "logDP",

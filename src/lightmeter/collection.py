@@ -71,11 +71,14 @@ class Collection:
 
     @cached_property
     def evaluated(self) -> NDArray[np.int64]:
-        """Codes of the queries that count: those judged, or without judgments those any run answers (and in the
-        sequence, if any).
+        """Codes of the queries that count: those judged, without judgments those with intents, without either those any
+        run answers (and in the sequence, if any).
         """
         if self.judgments is not None:
             keep = self.judgments.judged > 0
+        elif self.intents is not None:
+            with_intents = set(self.intents.frame["query"].unique())
+            keep = np.array([q in with_intents for q in self.queries], dtype=bool)
         else:
             keep = np.zeros(len(self.queries), dtype=bool)
             for run in self.runs.values():
@@ -126,13 +129,16 @@ class Collection:
         return Attribute.build(merge_attributes(made), self.queries)
 
 
-def vocabulary_of(runs: Sequence[RunTable], judgments: JudgmentTable | None) -> list[str]:
-    """Query ids in order of first appearance, runs before judgments."""
+def vocabulary_of(
+    runs: Sequence[RunTable], judgments: JudgmentTable | None, intents: IntentTable | None = None
+) -> list[str]:
+    """Query ids in order of first appearance, runs before judgments, and these before intents."""
     seen: dict[str, int] = {}
     for run in runs:
         for q in run.queries:
             seen.setdefault(q, len(seen))
-    if judgments is not None:
-        for q in judgments.frame["query"].unique(maintain_order=True):
-            seen.setdefault(q, len(seen))
+    for table in (judgments, intents):
+        if table is not None:
+            for q in table.frame["query"].unique(maintain_order=True):
+                seen.setdefault(q, len(seen))
     return list(seen)

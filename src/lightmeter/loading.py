@@ -96,7 +96,8 @@ def load(
     columns = named = columns if isinstance(columns, ColumnMap) else check_columns(columns)
     tables = _runs(run, columns)
     judgments = _judgments(tables, qrels, columns)
-    vocabulary = vocabulary_of(tables, judgments)
+    topics = _intents(intents, intent_probabilities, columns)
+    vocabulary = vocabulary_of(tables, judgments, topics)
     if judgments is not None:
         _refuse_strangers(tables, judgments)
     grouped = read_given_groups(groups, tables, columns, ordinal, bins, bias, attributes)
@@ -106,7 +107,6 @@ def load(
     made = {t.name: Attribute.build(t, vocabulary) for t in read}
     lookup = {q: i for i, q in enumerate(vocabulary)}
     runs = {t.name: Run(t, lookup) for t in tables}
-    topics = _intents(intents, intent_probabilities, columns)
     ignored: dict[str, int] = {}
     weight, sequence_source = _weights(sequence, vocabulary, ignored)
     inputs = [*(t.source for t in tables), *(t.source for t in read), *sequence_source]

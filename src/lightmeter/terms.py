@@ -57,6 +57,9 @@ OURS = (
     "reranking.randomised",
     "reranking.columns",
     "reranking.unique",
+    "reranking.frontier_point",
+    "reranking.fair_exposure",
+    "reranking.amortised",
 )
 KINDS = ("measure", "user", "target", "divergence", "policy", "reranker")
 

@@ -16,6 +16,7 @@ from tests.properties.worlds import (
     call,
     expected,
     fair,
+    intent_aware,
     load,
     normalised,
     relevances,
@@ -111,6 +112,12 @@ def test_spread(world: World, part: Any, data: Any) -> None:
 def test_shares_of_exposure(data: Any) -> None:
     world = data.draw(worlds())
     agree(world, data.draw(st.lists(shares_of_exposure(world), min_size=1, max_size=4)))
+
+
+@given(st.data())
+@share(1.0)
+def test_intent_aware(data: Any) -> None:
+    agree(data.draw(worlds()), data.draw(st.lists(intent_aware(), min_size=1, max_size=6)))
 
 
 @given(st.data())

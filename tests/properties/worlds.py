@@ -99,6 +99,13 @@ def worlds(
         if q is None or draw(st.booleans()):
             parts = parts if sum(parts) else [1] * len(parts)
             world.targets.setdefault("g", {})[q] = {v: p / sum(parts) for v, p in zip(g.values, parts, strict=True)}
+    for q in queries:
+        names = [f"i{i}" for i in range(draw(st.integers(1, 3)))]
+        some = st.dictionaries(st.sampled_from([*docs, "u1"]), st.sampled_from([-1.0, 0.0, 1.0, 2.0]), min_size=1)
+        world.intents[q] = {i: draw(some) for i in names}
+        parts = [draw(st.integers(1, 3)) for _ in names]
+        world.intent_shares[q] = {i: p / sum(parts) for i, p in zip(names, parts, strict=True)}
+    world.labels = {q: draw(st.sampled_from(["east", "west"])) for q in queries}
     world.unknown = draw(st.sampled_from(["uniform", "drop", "distinct"]))
     world.ties = draw(st.sampled_from(["docno", "file"]))
     world.weight = draw(st.sampled_from(["sampling", "probability", "count"])) if many else "sampling"
@@ -137,6 +144,15 @@ def load(world: World, **options: Any) -> lm.Collection:
         for v, s in shares.items()
     ]
     schema = {"attribute": pl.String, "value": pl.String, "share": pl.Float64, "query": pl.String}
+    judged = [(q, i, d, g) for q, of in world.intents.items() for i, docs in of.items() for d, g in docs.items()]
+    shares = [(q, i, p) for q, of in world.intent_shares.items() for i, p in of.items()]
+    if judged:
+        options["intents"] = pl.DataFrame(judged, schema=["query", "intent", "doc", "grade"], orient="row")
+        probabilities = pl.DataFrame(shares, schema=["query", "intent", "probability"], orient="row")
+        options["intent_probabilities"] = probabilities
+    if world.labels:
+        options["queries"] = pl.DataFrame({"query": list(world.labels), "label": list(world.labels.values())})
+        options["segment"] = "label"
     return lm.load(
         run={name: run_frame(run) for name, run in world.runs.items()},
         qrels=pl.DataFrame(
@@ -332,4 +348,25 @@ def shares_of_exposure(draw: Any, world: World, kind: Any = None) -> Any:
         options["docs"] = draw(st.sampled_from(["ranked", "all", "relevant"]))
     if kind is lm.GeneralizedEntropy:
         options["alpha"] = draw(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0]))
+    return kind(**options)
+
+
+@st.composite
+def intent_aware(draw: Any, kind: Any = None) -> Any:
+    """An intent-aware measure with random parameters."""
+    kinds = [lm.alpha_nDCG, lm.ERR_IA, lm.RBP_IA, lm.StRecall, lm.D_nDCG, lm.Dsharp_nDCG]
+    kind = kind or draw(st.sampled_from(kinds))
+    options: dict[str, Any] = {"cutoff": draw(CUTOFF)}
+    if kind in (lm.alpha_nDCG, lm.ERR_IA, lm.StRecall):
+        options["rel"] = draw(st.integers(1, 2))
+    if kind is lm.alpha_nDCG:
+        options["alpha"] = draw(st.sampled_from([0.0, 0.25, 0.5, 1.0]))
+    if kind is lm.ERR_IA:
+        options["max_grade"] = draw(st.sampled_from([None, 2.0, 4.0]))
+    if kind is lm.RBP_IA:
+        options |= {"p": draw(PROBABILITY), "rel": draw(st.none() | st.integers(1, 2))}
+    if kind in (lm.D_nDCG, lm.Dsharp_nDCG):
+        options["dcg"] = draw(st.sampled_from(["log2", "exp-log2"]))
+    if kind is lm.Dsharp_nDCG:
+        options["gamma"] = draw(st.sampled_from([0.0, 0.5, 0.75]))
     return kind(**options)
