@@ -2,6 +2,8 @@
 
 rankings    250 rankings of 1,000 documents, lightmeter's group and exposure measures
 awrf        the same rankings, FairRankTune's AWRF, one ranking at a time as its API asks
+prefixes    the same rankings, lightmeter's measures of prefixes and pairs
+ndkl        the same rankings, FairRankTune's NDKL
 nominal     1,000 x 1,000 rows, an attribute of 500 values, lightmeter's GF
 """
 
@@ -63,6 +65,36 @@ def rankings() -> dict[str, float]:
     return {name: seconds(lambda m=measures: lm.evaluate(collection, m)) / RANKINGS for name, measures in asked.items()}
 
 
+def prefixes() -> dict[str, float]:
+    import lightmeter as lm
+
+    run, qrels, groups = frames()
+    collection = lm.load(run=run, qrels=qrels, groups=groups)
+    asked = ["NDKL(by='group')", "Skew(by='group', value='b')@100", "MinSkew(by='group')@100", "ECE(by='group')"]
+    asked += [f"{name}(by='group', protected='b')" for name in ("rND", "rKL", "rRD")]
+    asked += ["FAIR(by='group', protected='b', p=0.25)@100", "Pairwise(by='group', pairs='across')"]
+    asked += [
+        "OutputBias(by='group', positive='a', negative='b')",
+        "SignedBias(by='group', positive='a', negative='b')",
+    ]
+    return {name.split("(")[0]: seconds(lambda m=name: lm.evaluate(collection, [m])) / RANKINGS for name in asked}
+
+
+def ndkl() -> dict[str, float]:
+    import pandas as pd
+    from FairRankTune.Metrics import NDKL
+
+    docs, _, value = world(25)  # it is slow
+    ranked = [pd.DataFrame({"r": row}) for row in docs]
+    groups = [{doc: GROUPS[value[doc]] for doc in row} for row in docs]
+
+    def work():
+        for frame, group in zip(ranked, groups, strict=True):
+            NDKL(frame, group)
+
+    return {"NDKL": seconds(work, 3) / len(docs)}
+
+
 def awrf() -> dict[str, float]:
     import pandas as pd
     from FairRankTune.Metrics import AWRF
@@ -89,5 +121,5 @@ def nominal(run: str, qrels: str, groups: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    job = {"rankings": rankings, "awrf": awrf, "nominal": nominal}[sys.argv[1]]
+    job = {"rankings": rankings, "awrf": awrf, "prefixes": prefixes, "ndkl": ndkl, "nominal": nominal}[sys.argv[1]]
     print(json.dumps(job(*sys.argv[2:])))

@@ -167,6 +167,20 @@ def rankings(options: argparse.Namespace) -> tuple[list[Row], list[Job]]:
     return rows, [ours, theirs]
 
 
+def prefixes(options: argparse.Namespace) -> tuple[list[Row], list[Job]]:
+    say("250 rankings of 1,000 documents, prefixes and pairs, in process")
+    ours = Job("prefixes", [str(OURS / "python"), str(HERE / "inprocess.py"), "prefixes"])
+    theirs = Job("ndkl", [str(PEERS), str(HERE / "inprocess.py"), "ndkl"])
+    alternate([ours, theirs], 1, options.timeout, say)
+    base = theirs.values.get("NDKL")
+    rows = [Row("FairRankTune NDKL, per ranking", f"{base * 1e6:.0f} us" if base else shown(theirs))]
+    for name, taken in ours.values.items():
+        speed = base / taken if base else None
+        met = None if speed is None else speed >= 200
+        rows.append(Row(f"lightmeter {name}, per ranking", f"{taken * 1e6:.1f} us", speed, "200 times faster", met))
+    return rows, [ours, theirs]
+
+
 def nominal(options: argparse.Namespace) -> tuple[list[Row], list[Job]]:
     say("a nominal attribute of 500 values, 1,000,000 rows")
     run, qrels, groups = make("make_run.py", "--queries", "1000", "--groups", "500")
@@ -193,12 +207,12 @@ def main() -> None:
     )
     cli.add_argument("--ranx", action="store_true", help="ranx too (it compiles for half a minute)")
     cli.add_argument("--timeout", type=float, default=1800)
-    cli.add_argument("--only", choices=["files", "imports", "rankings", "nominal"], action="append")
+    cli.add_argument("--only", choices=["files", "imports", "rankings", "prefixes", "nominal"], action="append")
     options = cli.parse_args()
     if options.quick:
         options.repeat = 1
     sizes = options.queries or ([200] if options.quick else [7000, 2000])
-    only = options.only or ["files", "imports", "rankings", "nominal"]
+    only = options.only or ["files", "imports", "rankings", "prefixes", "nominal"]
 
     WORK.mkdir(exist_ok=True)
     parts = []
@@ -206,6 +220,8 @@ def main() -> None:
         parts += [(f"A run of {sized(size * 1000)}", *files(size, options.sep, options)) for size in sizes]
     if "rankings" in only:
         parts.append(("In process, 250 rankings of 1,000", *rankings(options)))
+    if "prefixes" in only:
+        parts.append(("Prefixes and pairs, 250 rankings of 1,000", *prefixes(options)))
     if "nominal" in only:
         parts.append(("Many values", *nominal(options)))
     if "imports" in only:
