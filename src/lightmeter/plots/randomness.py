@@ -1,0 +1,324 @@
+"""Pictures of how much randomness costs: measures along the parameter of a policy, and policies against each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from lightmeter.errors import LightmeterError
+from lightmeter.plots import theme
+from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.words import (
+    better_first,
+    brief,
+    conventions,
+    counted,
+    listed,
+    number,
+    one_of,
+    short_names,
+)
+from lightmeter.result import Result
+
+if TYPE_CHECKING:
+    from lightmeter.sweeping.result import SweepResult
+
+_MOST_RUNS = 7
+_WAY = {1.0: "mean, higher is better", -1.0: "mean, lower is better", 0.0: "mean"}
+
+
+def along_frame(
+    of: SweepResult | Mapping[float, Result], policy: str | None = None, user: str | None = None
+) -> pl.DataFrame:
+    """A row a measure, run and parameter: ``panel, brief, run, parameter, value, n, better``; ``better`` is 1, -1 or 0.
+
+    The last row of a sweep's curve, the ranking as given, has no parameter.
+    """
+    if isinstance(of, Mapping):
+        parts = [
+            result.mean()
+            .filter(pl.col("segment").is_null())
+            .with_columns(
+                parameter=pl.lit(float(parameter)),
+                panel=pl.concat_str("measure", pl.lit(", ") + pl.col("group"), ignore_nulls=True),
+                brief=pl.col("measure").replace_strict(
+                    dict(zip(map(str, result.measures), brief(result.measures), strict=True))
+                ),
+                better=pl.col("measure").replace_strict({str(m): better_first(m) for m in result.measures}),
+            )
+            for parameter, result in of.items()
+        ]
+        if not parts:
+            raise LightmeterError("there is no result to draw. Accepted: results by parameter, such as {0.5: result}.")
+        return pl.concat(parts).select("panel", "brief", "run", "parameter", "value", "n", "better")
+    points = of.curve(raw=True).filter(pl.col("measure").is_in(["EED", "EER"]))
+    chosen = one_of("policy", policy, points["policy"])
+    points = points.filter(pl.col("policy") == chosen)
+    points = points.filter(pl.col("user") == one_of("user", user, points["user"]))
+    ways = points["by"].unique(maintain_order=True).to_list()
+    points = points.filter(pl.col("by").eq_missing(pl.lit(ways[0], pl.String)))
+    return points.select(
+        pl.col("measure").alias("panel"),
+        pl.col("measure").alias("brief"),
+        "run",
+        "parameter",
+        "value",
+        "n",
+        pl.when(pl.col("measure") == "EER").then(1.0).otherwise(-1.0).alias("better"),
+    )
+
+
+def randomisation(
+    of: SweepResult | Mapping[float, Result],
+    *,
+    parameter: str = "parameter",
+    policy: str | None = None,
+    user: str | None = None,
+) -> Chart:
+    """Measures along the parameter of a policy, from random order to the ranking as given.
+
+    Parameters
+    ----------
+    of
+        A sweep, of which EED and EER are shown; or results by parameter, such as
+        ``{a: lm.evaluate(c, measures, policy=lm.PlackettLuce(alpha=a)) for a in (0.1, 1, 10)}``.
+    parameter
+        Its name, for the axis; of a sweep it is known.
+    policy, user
+        Which of a sweep, where there are several.
+
+    Returns
+    -------
+    alt.Chart
+        A Vega-Altair chart: a panel a measure, a line a run.
+
+    Raises
+    ------
+    MissingExtraError
+        Where altair is not installed.
+    LightmeterError
+        Where there are more than seven runs, or several policies or users and none is named.
+    """
+    alt = altair()
+    frame = along_frame(of, policy, user)
+    runs = frame["run"].unique(maintain_order=True).to_list()
+    if len(runs) > _MOST_RUNS:
+        raise LightmeterError(f"the picture shows {len(runs)} runs. Accepted: at most {_MOST_RUNS}; choose some.")
+    names = short_names(runs)
+    shown = [names[r] for r in runs]
+    title, about = finding(frame, names), []
+    if not isinstance(of, Mapping):
+        chosen = one_of("policy", policy, [c.policy for c in of.curves])
+        parameter = {"P": "alpha", "R": "theta"}.get(chosen[0], parameter)
+        who = one_of("user", user, [c.user for c in of.curves])
+        about = [f"policy {chosen}, user {who}", conventions(of.conventions, ["depth", "ties"])]
+    n = sorted(set(frame["n"].to_list()))
+    about.insert(0, f"mean of {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] != n[-1] else ""))
+    if len(runs) == 1:
+        about[0] = f"run {shown[0]}; {about[0]}"
+    span = _span(frame)
+    frame = frame.with_columns(run=pl.col("run").replace_strict(names))
+    panels = [_panel(frame, panel, span, shown, parameter) for panel in frame["panel"].unique(maintain_order=True)]
+    columns = 2 if len(panels) < 5 else 3
+    chart = alt.concat(*panels, columns=columns)
+    return theme.finished(chart, title, about, min(len(panels), columns) * 290)
+
+
+def _panel(frame: pl.DataFrame, panel: str, span: tuple[float, float], runs: list[str], parameter: str) -> Chart:
+    alt = altair()
+    mine = frame.filter(pl.col("panel") == panel)
+    inner = mine.filter(pl.col("parameter").is_between(*span))
+    ends = pl.concat(
+        [
+            mine.filter(pl.col("parameter") == 0).with_columns(end=pl.lit("random order")),
+            mine.filter(pl.col("parameter").is_null()).with_columns(end=pl.lit("as given")),
+        ]
+    )
+    x = alt.X(
+        "parameter:Q",
+        title=f"{parameter} (less randomness to the right)",
+        scale=alt.Scale(type="log", domain=list(span), nice=False),
+        axis=alt.Axis(format="~g", values=_ticks(*span)),
+    )
+    values = mine["value"].drop_nulls().drop_nans()
+    floor = min(float(values.min() or 0.0), 0.0)  # type: ignore[arg-type]
+    y = alt.Y("value:Q", title=_WAY[mine["better"][0]], scale=alt.Scale(domainMin=floor))
+    key = None if len(runs) == 1 else theme.legend()
+    color = alt.Color("run:N", scale=theme.colours(runs), legend=key)
+    line = (
+        alt.Chart(inline(inner))
+        .mark_line()
+        .encode(
+            x=x,
+            y=y,
+            color=color,
+            strokeDash=alt.StrokeDash("run:N", scale=theme.dashes(runs), legend=key),
+            tooltip=["run:N", alt.Tooltip("parameter:Q", format=".3g"), alt.Tooltip("value:Q", format=".4f")],
+        )
+    )
+    layers = [line]
+    if len(ends):
+        rule = alt.Chart(inline(ends)).mark_rule(strokeDash=[2, 3], opacity=0.8).encode(y="value:Q", color=color)
+        layers.append(rule)
+        if len(runs) == 1:
+            first = ends["end"] == "as given"
+            for part, where in ((ends.filter(first), "left"), (ends.filter(~first), "right")):
+                layers.append(
+                    alt.Chart(inline(part))
+                    .mark_text(align=where, dx=4 if where == "left" else -4, dy=-7, color=theme.MUTED)
+                    .encode(x=alt.value(0 if where == "left" else 230), y="value:Q", text="end:N")
+                )
+    return alt.layer(*layers).properties(
+        width=230, height=190, title=alt.TitleParams(theme.wrapped(panel, 250, 11, bold=True), fontSize=11, offset=8)
+    )
+
+
+def _span(frame: pl.DataFrame) -> tuple[float, float]:
+    """The parameters between which something changes: from random order nearly to the ranking as given, nearly."""
+    inner = frame.filter(pl.col("parameter").is_finite(), pl.col("parameter") > 0, pl.col("value").is_finite())
+    if inner["parameter"].n_unique() < 2:
+        raise LightmeterError("the picture needs at least two parameters above 0 with values. Accepted: more results.")
+    ordered = frame.sort(pl.col("parameter").fill_null(math.inf), maintain_order=True)
+    low, high = math.inf, -math.inf
+    for _, part in ordered.filter(pl.col("value").is_finite()).group_by("panel", "run", maintain_order=True):
+        value, at = part["value"].to_numpy(), part["parameter"].fill_null(math.inf).to_numpy()
+        wide = np.abs(value - value[-1]).max()
+        moving = np.flatnonzero((np.abs(value - value[0]) > 0.004 * wide) & (np.abs(value - value[-1]) > 0.004 * wide))
+        if len(moving):
+            near = at[max(moving[0] - 1, 0) : moving[-1] + 2]
+            near = near[(near > 0) & np.isfinite(near)]
+            low, high = min(low, near.min()), max(high, near.max())
+    if low >= high:
+        low, high = (float(v) for v in (inner["parameter"].min(), inner["parameter"].max()))  # type: ignore[arg-type]
+    return float(low), float(high)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1,) if math.log10(high / low) > 2.5 else (1, 3) if math.log10(high / low) > 1.2 else (1, 2, 5)
+    found = [float(f"{s}e{k}") for k in powers for s in steps]
+    return [v for v in found if low * 0.999 <= v <= high * 1.001]
+
+
+def finding(frame: pl.DataFrame, names: dict[str, str]) -> str:
+    """How each measure changes from one end to the other; of several runs the first is told."""
+    run = frame["run"][0]
+    told = []
+    for _, part in frame.filter(pl.col("run") == run).group_by("panel", maintain_order=True):
+        ordered = part.sort("parameter", nulls_last=True).filter(pl.col("value").is_finite())
+        if len(ordered) < 2:
+            continue
+        a, b = float(ordered["value"][0]), float(ordered["value"][-1])
+        verb = "stays at" if abs(a - b) < 5e-4 else f"{'rises' if b > a else 'falls'} from {number(a)} to"
+        told.append(f"{ordered['brief'][0]} {verb} {number(b)}")
+    whom = f" ({names[run]})" if len(names) > 1 else ""
+    return f"With less randomness {listed(told, 3)}{whom}" if told else "Nothing is defined"
+
+
+def policies_frame(sweep: SweepResult, result: Result, measure: Any = None, user: str | None = None) -> pl.DataFrame:
+    """A row a run and policy: ``run, policy, static`` (the measure's mean), ``area, low, high``."""
+    one = one_of("measure", measure, result.measures)
+    static = result.mean().filter(pl.col("measure") == str(one), pl.col("segment").is_null())
+    areas = sweep.summary().filter(pl.col("measure") == "EEAUC")
+    areas = areas.filter(pl.col("user") == one_of("user", user, areas["user"]))
+    first = areas["by"].unique(maintain_order=True).to_list()[0]
+    areas = areas.filter(pl.col("by").eq_missing(pl.lit(first, pl.String)))
+    joined = areas.select("run", "policy", pl.col("value").alias("area"), "low", "high", "n").join(
+        static.select("run", pl.col("value").alias("static")), on="run", how="inner", maintain_order="left"
+    )
+    joined = joined.filter(pl.col("area").is_finite(), pl.col("static").is_finite())
+    if joined.is_empty():
+        raise LightmeterError("the sweep and the result share no run with an area. Accepted: both of the same runs.")
+    return joined.sort("static", descending=better_first(one) >= 0, maintain_order=True)
+
+
+def policies(sweep: SweepResult, result: Result, measure: Any = None, *, user: str | None = None) -> Chart:
+    """Runs in the order of a measure of the ranking as given, with the area below their curves by policy.
+
+    It shows whether a measure that looks at one ranking can tell what a policy makes of the run.
+
+    Parameters
+    ----------
+    sweep
+        From :func:`lightmeter.sweep`.
+    result
+        Of the same runs, from :func:`lightmeter.evaluate`.
+    measure
+        Which measure of the result; may be left out where there is one.
+    user
+        Which user of the sweep; may be left out where there is one.
+
+    Returns
+    -------
+    alt.Chart
+        A Vega-Altair chart: a row a run, the best by the measure at the top.
+
+    Raises
+    ------
+    MissingExtraError
+        Where altair is not installed.
+    LightmeterError
+        Where sweep and result share no run, or something has to be named.
+    """
+    alt = altair()
+    one = one_of("measure", measure, result.measures)
+    frame = policies_frame(sweep, result, one, user)
+    short = short_names(frame["run"].to_list())
+    rows = {r: f"{short[r]}  {number(v)}" for r, v in frame.select("run", "static").iter_rows()}
+    areas = frame.group_by("policy").agg(pl.col("area").mean()).sort("area", descending=True)
+    kinds = areas["policy"].to_list()
+    frame = frame.with_columns(row=pl.col("run").replace_strict(rows))
+    y = alt.Y(
+        "row:N",
+        sort=list(rows.values()),
+        title=None,
+        axis=alt.Axis(grid=True, ticks=False, domain=False, labelPadding=6),
+    )
+    shift = alt.YOffset("policy:N", scale=alt.Scale(domain=kinds, paddingOuter=0.6))
+    key = theme.legend()
+    color = alt.Color("policy:N", scale=theme.colours(kinds), legend=key)
+    base = alt.Chart(inline(frame)).encode(y=y, yOffset=shift)
+    x = alt.X("area:Q", title="EEAUC: area below the disparity-relevance curve (0 to 1, higher is better)")
+    bars = base.mark_rule(strokeWidth=1.5, opacity=0.6).encode(x=alt.X("low:Q"), x2="high:Q", color=color)
+    points = base.mark_point(filled=True, size=75, opacity=1).encode(
+        x=x,
+        color=color,
+        shape=alt.Shape("policy:N", scale=theme.shapes(kinds), legend=key),
+        tooltip=["run:N", "policy:N", alt.Tooltip("area:Q", format=".4f"), alt.Tooltip("static:Q", format=".4f")],
+    )
+    chart = alt.layer(bars, points).properties(width=theme.WIDTH - 100, height=max(len(rows) * 26, 80))
+    user_name = one_of("user", user, [c.user for c in sweep.curves])
+    way = {1.0: "best", -1.0: "lowest, which is best,", 0.0: "highest"}[better_first(one)]
+    about = [
+        f"runs in the order of {one}, shown beside the name, {way} at the top; lines: 95% interval over queries",
+        f"user of the curves {user_name}; {conventions(sweep.conventions, ['depth'])}",
+    ]
+    return theme.finished(
+        chart, order_finding(frame, kinds, str(one), better_first(one) or 1.0), about, theme.WIDTH + 40
+    )
+
+
+def order_finding(frame: pl.DataFrame, kinds: list[str], measure: str, sign: float = 1.0) -> str:
+    """Whether the choice of policy or the run's measure decides about the area."""
+    from lightmeter.statistics.correlation import kendall
+
+    taus = []
+    for kind in kinds:
+        part = frame.filter(pl.col("policy") == kind)
+        if len(part) > 2:
+            taus.append((kind, sign * kendall(part["static"].to_numpy(), part["area"].to_numpy()).tau))
+    told = listed([f"tau {number(t)} with {k}" for k, t in taus if np.isfinite(t)])
+    agree = f"The order by {measure} goes with the area ({told})" if told else ""
+    if len(kinds) < 2:
+        return agree or f"{kinds[0]}: {counted(len(frame), 'run')}"
+    pair = frame.pivot(on="policy", index="run", values="area").drop_nulls(kinds[:2])
+    wins, n = int((pair[kinds[0]] > pair[kinds[1]]).sum()), len(pair)
+    if not n:
+        return f"{agree}, but not across policies" if agree else "No run has both policies"
+    which = "every run" if wins == n and n > 1 else f"{wins} of {counted(n, 'run')}" if n > 1 else "the run"
+    better = f"{kinds[0]} gives more area than {kinds[1]} for {which}"
+    return f"{better}. {agree}" if agree else better

@@ -1,0 +1,77 @@
+"""Writing a picture to a file: PNG, SVG, PDF, or a page that needs no network."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from lightmeter.errors import LightmeterError, MissingExtraError
+from lightmeter.plots.backend import Chart, altair
+
+FORMATS = ("png", "svg", "pdf", "html")
+#: Pixels of a PNG for each pixel of the chart: sharp on a screen and in print.
+SCALE = 2.0
+
+
+def save(chart: Chart, path: str | os.PathLike[str], *, scale: float = SCALE) -> Path:
+    """Write a chart to a file, in the format that its name ends with.
+
+    Parameters
+    ----------
+    chart
+        A picture of this module, changed or not.
+    path
+        A name that ends in ``.png``, ``.svg``, ``.pdf`` or ``.html``. The page can be zoomed and tells values under the
+        pointer; all it needs is in the file, and nothing is loaded from elsewhere.
+    scale
+        Pixels of a PNG for each pixel of the chart.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    MissingExtraError
+        Where vl-convert-python is not installed.
+    LightmeterError
+        For another ending, or where the file cannot be written. Nothing half-written is left behind.
+    """
+    target = Path(path)
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise LightmeterError(
+            f"{str(path)!r} does not end in the name of a format. Accepted: .png, .svg, .pdf or .html."
+        )
+    if not isinstance(chart, altair().TopLevelMixin):
+        raise LightmeterError(f"save was given a {type(chart).__name__}. Accepted: a chart from lightmeter.plots.")
+    content = _made(chart, kind, scale)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        partial.write_bytes(content)
+        partial.replace(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise LightmeterError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+    return target
+
+
+def _made(chart: Chart, kind: str, scale: float) -> bytes:
+    try:
+        import vl_convert as convert
+    except ImportError:
+        raise MissingExtraError("vl-convert-python", "report", "saving a picture") from None
+    spec: dict[str, Any] = chart.to_dict()
+    version = ".".join(altair().SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    if kind == "png":
+        return bytes(convert.vegalite_to_png(spec, vl_version=version, scale=scale))
+    if kind == "svg":
+        return str(convert.vegalite_to_svg(spec, vl_version=version)).encode()
+    if kind == "pdf":
+        return bytes(convert.vegalite_to_pdf(spec, vl_version=version))
+    # the editor's link is left out: it would send the data away
+    actions = {"export": True, "source": False, "compiled": False, "editor": False}
+    spec["usermeta"] = spec.get("usermeta", {}) | {"embedOptions": {"actions": actions, "renderer": "svg"}}
+    return str(convert.vegalite_to_html(spec, vl_version=version, bundle=True)).encode()

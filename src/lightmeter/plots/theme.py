@@ -1,0 +1,179 @@
+"""How all pictures look: colours, dashes, shapes, fonts and sizes.
+
+Colours are Okabe and Ito's, which people with any colour vision can tell apart; whatever has a colour also has a dash or
+a shape, so that a print in grey can be read.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from lightmeter.plots.backend import Chart, altair
+
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+INK, MUTED, FAINT = "#222222", "#666666", "#B8B8B8"
+#: Colours of series, in order of use.
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 4], [5, 2, 1, 2, 1, 2], [4, 6])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
+#: Width of a single panel, of the panels that stand three in a row, and a height to go with them.
+WIDTH, SMALL, HEIGHT = 520, 200, 320
+_TITLE, _SUBTITLE, _TEXT = 15, 11, 11
+#: Mean width of a letter by its size in points, a little more than that of the widest font above.
+_LETTER = 0.58
+
+
+def config() -> dict[str, Any]:
+    """The settings of every chart."""
+    return {
+        "background": "white",
+        "font": FONT,
+        "title": {
+            "anchor": "start",
+            "frame": "group",
+            "fontSize": _TITLE,
+            "subtitleFontSize": _SUBTITLE,
+            "subtitleColor": MUTED,
+            "color": INK,
+            "offset": 14,
+            "subtitlePadding": 5,
+        },
+        "axis": {
+            "labelFontSize": _TEXT,
+            "titleFontSize": _TEXT + 1,
+            "titleFontWeight": "normal",
+            "titleColor": INK,
+            "labelColor": INK,
+            "gridColor": "#E6E6E6",
+            "domainColor": MUTED,
+            "tickColor": MUTED,
+            "labelLimit": 260,
+            "titlePadding": 8,
+        },
+        "legend": {
+            "labelFontSize": _TEXT,
+            "titleFontSize": _TEXT,
+            "titleFontWeight": "normal",
+            "titleColor": MUTED,
+            "labelColor": INK,
+            "labelLimit": 420,
+            "symbolStrokeWidth": 2,
+            "symbolSize": 90,
+            "symbolOpacity": 1,
+        },
+        "header": {
+            "labelFontSize": _TEXT,
+            "labelFontWeight": "bold",
+            "labelColor": INK,
+            "labelAnchor": "start",
+            "labelPadding": 4,
+            "titleFontSize": _TEXT,
+            "labelLimit": 240,
+        },
+        "view": {"stroke": None},
+        "line": {"strokeWidth": 2, "strokeCap": "round"},
+        "text": {"fontSize": _TEXT, "font": FONT, "color": INK},
+    }
+
+
+def finished(chart: Chart, title: str, subtitle: Sequence[str], width: float = WIDTH) -> Chart:
+    """A chart with its title (what it shows, in words), subtitle (of what, and by which rules) and the common look.
+
+    Parameters
+    ----------
+    chart
+        What is drawn.
+    title
+        The finding, in one sentence.
+    subtitle
+        Conventions and numbers; each starts a line.
+    width
+        Width of the whole picture in pixels, at which lines are broken.
+    """
+    heading = {
+        "text": wrapped(title, width, _TITLE, bold=True),
+        "subtitle": [line for part in subtitle if part for line in wrapped(part, width, _SUBTITLE)],
+    }
+    return chart.properties(title=altair().TitleParams(**heading), padding=12).configure(**config())
+
+
+def wrapped(text: str, width: float, size: float, *, bold: bool = False) -> list[str]:
+    """Lines of a text that fit a width in pixels.
+
+    Examples
+    --------
+    >>> wrapped("a b", 500, 11), len(wrapped("word " * 40, 300, 11)) > 3
+    (['a b'], True)
+    """
+    return textwrap.wrap(text, max(int(width / (size * _LETTER * (1.08 if bold else 0.94))), 24)) or [""]
+
+
+def text_width(text: str, size: float = _TEXT) -> int:
+    """Pixels that a text takes up, at most."""
+    return math.ceil(len(text) * size * _LETTER)
+
+
+def colours(names: Sequence[str], fixed: dict[str, str] | None = None) -> Any:
+    """A scale of colours for series in the order given."""
+    picked = [(fixed or {}).get(n, COLOURS[i % len(COLOURS)]) for i, n in enumerate(names)]
+    return altair().Scale(domain=list(names), range=picked)
+
+
+def dashes(names: Sequence[str], fixed: dict[str, list[int]] | None = None) -> Any:
+    """A scale of dashes for series in the order given."""
+    picked = [(fixed or {}).get(n, DASHES[i % len(DASHES)]) for i, n in enumerate(names)]
+    return altair().Scale(domain=list(names), range=picked)
+
+
+def shapes(names: Sequence[str]) -> Any:
+    """A scale of shapes for series in the order given."""
+    return altair().Scale(domain=list(names), range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
+
+
+def legend(**changes: Any) -> Any:
+    """A legend above the panels, its entries side by side."""
+    return altair().Legend(**({"orient": "top", "direction": "horizontal", "title": None} | changes))
+
+
+def apart(places: Sequence[float], gap: float) -> list[float]:
+    """Places of labels that are at least ``gap`` apart and as near to those given as can be.
+
+    Examples
+    --------
+    >>> apart([1.0, 5.0, 1.0], 1.0)
+    [0.5, 5.0, 1.5]
+    """
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    # blocks of labels that touch: (sum of where each would have its block start, how many)
+    blocks: list[tuple[float, int]] = []
+    for i in order:
+        total, size = places[i], 1
+        while blocks and blocks[-1][0] / blocks[-1][1] + gap * blocks[-1][1] > total / size:
+            before, count = blocks.pop()
+            total, size = before + total - gap * count * size, count + size
+        blocks.append((total, size))
+    spread = [total / size + gap * k for total, size in blocks for k in range(size)]
+    out = [0.0] * len(places)
+    for i, place in zip(order, spread, strict=True):
+        out[i] = place
+    return out
+
+
+def nice_ceiling(value: float) -> float:
+    """The next round number: 1, 2, 2.5 or 5 times a power of ten.
+
+    Examples
+    --------
+    >>> nice_ceiling(0.43), nice_ceiling(7.0), nice_ceiling(0.0)
+    (0.5, 10.0, 1.0)
+    """
+    if not value > 0 or not math.isfinite(value):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(
+        round(step * power, 12) for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= value * (1 - 1e-12)
+    )

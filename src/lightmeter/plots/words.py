@@ -1,0 +1,174 @@
+"""Words of pictures: short names of runs, what an axis measures and which way is better, numbers and shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lightmeter.errors import LightmeterError, suggest
+from lightmeter.output.plain import printable
+
+LONGEST = 24
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Names without what all have in common: folder, leading words and ending; long ones lose their middle.
+
+    Two names never become the same.
+
+    Examples
+    --------
+    >>> short_names(["runs/input.A1.gz", "runs/input.B1.gz"])
+    {'runs/input.A1.gz': 'A1', 'runs/input.B1.gz': 'B1'}
+    >>> short_names(["only/one.run"])
+    {'only/one.run': 'one.run'}
+    """
+    unique = list(dict.fromkeys(names))
+    bare = [n.rstrip("/").rsplit("/", 1)[-1] for n in unique]
+    if len(set(bare)) < len(bare):
+        shared = _shared(unique)
+        bare = [n[shared.rfind("/") + 1 :] for n in unique]
+    if len(bare) > 1:
+        bare = _trimmed(bare)
+    made = [printable(n if len(n) <= LONGEST else f"{n[: LONGEST // 2 - 1]}..{n[-(LONGEST // 2 - 1) :]}") for n in bare]
+    if len(set(made)) < len(made):
+        made = [printable(n) for n in bare]
+    return dict(zip(unique, made, strict=True))
+
+
+def _trimmed(names: list[str]) -> list[str]:
+    """Without the words at the start and the end that all share; a word ends at a dot, dash or underscore."""
+    start = _cut(_shared(names))
+    names = [n[start:] for n in names]
+    end = _cut(_shared([n[::-1] for n in names]))
+    shorter = [n[: len(n) - end] for n in names]
+    return shorter if all(shorter) else names
+
+
+def _shared(names: Sequence[str]) -> str:
+    """What all names start with."""
+    first, last = min(names), max(names)
+    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
+
+
+def _cut(shared: str) -> int:
+    """Where the last whole word of what names share ends."""
+    return max(shared.rfind(mark) for mark in "._-/") + 1
+
+
+def measured(measure: Any, *, mean: bool = False) -> str:
+    """What an axis shows: a measure, its range and which way is better."""
+    low, high = (float(b) for b in measure.bounds)
+    span = f"{_end(low)} to {_end(high)}" if math.isfinite(low) and math.isfinite(high) else ""
+    way = {"higher": "higher is better", "lower": "lower is better"}.get(measure.better, "")
+    told = ", ".join(part for part in (span, way) if part)
+    return f"{'mean ' if mean else ''}{printable(str(measure))}" + (f" ({told})" if told else "")
+
+
+def _end(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def brief(measures: Sequence[Any]) -> list[str]:
+    """Names of measures for a sentence: as short as keeps them apart.
+
+    Examples
+    --------
+    >>> from lightmeter import ERR, GF, RBP
+    >>> brief([ERR(), RBP(p=0.8) @ 10]), brief([GF(by="a"), GF(by="b")])
+    (['ERR', 'RBP@10'], ['GF by a', 'GF by b'])
+    """
+    name = [type(m).__name__ + ("" if m.cutoff is None else f"@{m.cutoff}") for m in measures]
+    if len(set(name)) < len(set(map(str, measures))):
+        name = [n if m.attribute is None else f"{n} by {m.attribute}" for n, m in zip(name, measures, strict=True)]
+    if len(set(name)) < len(set(map(str, measures))):
+        name = [str(m) for m in measures]
+    return [printable(n) for n in name]
+
+
+def better_first(measure: Any) -> float:
+    """1 where higher values are better, -1 where lower ones are, 0 where neither."""
+    return {"higher": 1.0, "lower": -1.0}.get(measure.better, 0.0)
+
+
+def percent(share: float) -> str:
+    """A share in words; never 0% or 100% where it is not.
+
+    Examples
+    --------
+    >>> percent(0.925), percent(1.0), percent(0.9999)
+    ('92%', '100%', 'over 99%')
+    """
+    if share > 0.99 and share < 1:
+        return "over 99%"
+    if 0 < share < 0.01:
+        return "under 1%"
+    return f"{share:.0%}"
+
+
+def number(value: float) -> str:
+    """A number of three digits.
+
+    Examples
+    --------
+    >>> number(0.12345), number(12.345), number(float("nan"))
+    ('0.123', '12.3', 'undefined')
+    """
+    if not math.isfinite(value):
+        return "undefined"
+    return f"{value:.3f}" if abs(value) < 1 else f"{value:.3g}"
+
+
+def listed(words: Iterable[str], most: int = 4) -> str:
+    """Words in a row.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed("abcdef", 2)
+    ('a', 'a, b and c', 'a, b and 4 others')
+    """
+    words = list(words)
+    if len(words) > most:
+        rest = len(words) - most
+        return f"{', '.join(words[:most])} and {rest} other{'s' * (rest > 1)}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+
+
+def counted(n: int, word: str, many: str | None = None) -> str:
+    """A number and its noun.
+
+    Examples
+    --------
+    >>> counted(1, "query", "queries"), counted(2, "run")
+    ('1 query', '2 runs')
+    """
+    return f"{n:,} {word if n == 1 else many or word + 's'}"
+
+
+def one_of(what: str, wanted: Any, known: Iterable[Any], default: bool = True) -> Any:
+    """The one of several that is wanted, or the only one there is.
+
+    Raises
+    ------
+    LightmeterError
+        Where there is no such one, or several and none is named.
+    """
+    there = list(dict.fromkeys(known))
+    if wanted is None:
+        if len(there) == 1:
+            return there[0]
+        told = ", ".join(str(k) for k in there[:8]) or "none"
+        raise LightmeterError(f"the picture shows one {what}, and there are {len(there)}: {told}. Name one: {what}=..")
+    for one in there:
+        if str(one) == str(wanted):
+            return one
+    names = [str(k) for k in there]
+    raise LightmeterError(
+        f"there is no {what} {str(wanted)!r}.{suggest(str(wanted), names)} There are: {', '.join(names[:8])}."
+    )
+
+
+def conventions(given: dict[str, str], names: Sequence[str]) -> str:
+    """Some of the rules in force, in one line."""
+    return "; ".join(f"{name}: {given[name]}" for name in names if name in given)
