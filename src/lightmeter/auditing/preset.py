@@ -61,13 +61,14 @@ def ll144(rows: list[Row], attributes: dict[str, Attribute], total: int) -> list
             lost = float("nan")
             row = replace(row, value=lost, low=lost, high=lost, reason="small_category")
         out.append(row)
-    return out
+    place = {name: i for i, name in enumerate(NAMES.values())}
+    return sorted(out, key=lambda r: place[r.measure])
 
 
 def small_categories(attribute: Attribute, total: int, hidden: np.ndarray) -> list[str]:
     """Names and shares of those set apart, the masked ones excepted."""
     return [
-        f"{value} ({count / total:.1%})"
+        f"{value} ({count / total:.2%})"
         for value, count, gone in zip(attribute.values, attribute.counts, hidden, strict=False)
         if count < SMALL * total and not gone
     ]

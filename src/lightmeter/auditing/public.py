@@ -206,9 +206,9 @@ def _audit(
             tick.reach(done)
     by_name = {a.name: a for a in data.attributes}
     shown = [r for a in by_name for r in masked([x for x in rows if x.attribute == a], hidden[a])]
-    whole, tests, primary_tests = holm(shown, given.primary)
     if given.preset is not None:
-        whole = presets.ll144(whole, by_name, len(data))
+        shown = presets.ll144(shown, by_name, len(data))
+    whole, tests, primary_tests = holm(shown, given.primary)
     order = {(s, a): i for i, (s, a) in enumerate((s, a) for s in data.scores for a in by_name)}
     whole.sort(key=lambda r: order[r.score, r.attribute])
     frame = frame_of(whole, by_name)

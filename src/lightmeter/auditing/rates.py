@@ -50,13 +50,19 @@ def holm(rows: list[Row], primary: int | None) -> tuple[list[Row], int, int]:
     """
     from lightmeter.statistics.adjust import adjusted
 
-    at = [i for i, r in enumerate(rows) if r.measure == "fisher_p" and np.isfinite(r.value)]
-    value = {i: float(p) for i, p in zip(at, adjusted([rows[i].value for i in at], "holm"), strict=True)}
-    first = [i for i in at if primary is not None and rows[i].cutoff == primary]
-    value |= {i: float(p) for i, p in zip(first, adjusted([rows[i].value for i in first], "holm"), strict=True)}
+    tests = {_test(r): r.value for r in rows if r.measure == "fisher_p" and np.isfinite(r.value)}
+    first = {key: p for key, p in tests.items() if primary is not None and key[0] == primary}
+    value: dict[tuple[object, ...], float] = {}
+    for family in (tests, first):
+        value |= dict(zip(family, adjusted(list(family.values()), "holm").tolist(), strict=True))
     out = []
-    for i, row in enumerate(rows):
+    for row in rows:
         out.append(row)
-        if i in value:
-            out.append(replace(row, measure="fisher_p_holm", value=value[i]))
-    return out, len(at), len(first)
+        if row.measure == "fisher_p" and _test(row) in value:
+            out.append(replace(row, measure="fisher_p_holm", value=value[_test(row)]))
+    return out, len(tests), len(first)
+
+
+def _test(row: Row) -> tuple[object, ...]:
+    """What tells one test from another: that of the labels is the same under every score."""
+    return row.cutoff, row.attribute, row.index, None if row.cutoff is None else row.score

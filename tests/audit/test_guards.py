@@ -1,0 +1,247 @@
+"""What an auditor is kept from: small cells, differences that give them away, words that judge."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lightmeter as lm
+from lightmeter.auditing.export import render
+from lightmeter.auditing.masking import Total, suppressed
+
+
+def shown(result: lm.AuditResult) -> dict[tuple[str, str], int]:
+    """Sizes of the groups, as far as they can be read."""
+    whole = result.rows.filter((pl.col("measure") == "count") & pl.col("cutoff").is_null())
+    return {(r["attribute"], r["group"]): r["value"] for r in whole.iter_rows(named=True) if r["value"] is not None}
+
+
+def test_a_small_group_and_the_next_smallest_are_masked():
+    table = {"p": range(100), "g": ["a"] * 60 + ["b"] * 25 + ["c"] * 12 + ["d"] * 3}
+    result = lm.audit(table, score="p", group="g", cutoffs=20, resamples=0)
+    assert shown(result) == {("g", "a"): 60, ("g", "b"): 25}
+    gone = result.rows.filter(pl.col("group").is_in(["c", "d"]))
+    assert set(gone["reason"]) == {"masked"}
+    for column in ("value", "low", "high", "n"):
+        assert gone[column].null_count() == len(gone)
+    assert "g: 2 groups are masked" in result.notes
+    every = lm.audit(table, score="p", group="g", min_cell=1, resamples=0)
+    assert shown(every)["g", "d"] == 3
+    assert not any("masked" in note for note in every.notes)
+
+
+def test_the_masked_together_are_no_small_group_either():
+    """d and e are 4 persons: their sum is masked with c."""
+    table = {"p": range(100), "g": ["a"] * 60 + ["b"] * 25 + ["c"] * 11 + ["d"] * 2 + ["e"] * 2}
+    assert shown(lm.audit(table, score="p", group="g", resamples=0)) == {("g", "a"): 60, ("g", "b"): 25}
+
+
+def test_unknown_is_a_cell_too():
+    table = {"p": range(100), "g": ["a"] * 60 + ["b"] * 36 + [None] * 4}
+    result = lm.audit(table, score="p", group="g", resamples=0)
+    assert shown(result) == {("g", "a"): 60}
+    assert "masked" in result.conventions["unknown"]
+
+
+def test_nothing_masked_is_compared_with():
+    """The reference and the highest rate are groups that are shown."""
+    table = {"p": range(100, 0, -1), "g": ["tiny"] * 4 + ["next"] * 11 + ["a"] * 45 + ["b"] * 40}
+    result = lm.audit(table, score="p", group="g", cutoffs=30, resamples=0)
+    known = result.rows.filter(pl.col("value").is_not_null())
+    assert set(known["reference"].drop_nulls()) == {"a"}
+    named = lm.audit(table, score="p", group="g", cutoffs=30, resamples=0, reference="tiny")
+    ratios = named.rows.filter(pl.col("measure") == "exposure_ratio")
+    assert ratios["value"].null_count() == len(ratios)
+    assert set(ratios["reason"]) == {"masked"}
+    assert "g masked" in named.conventions["reference"]
+
+
+def test_two_groups_of_which_one_is_small_leave_nothing():
+    table = {"p": range(30), "g": ["a"] * 26 + ["b"] * 4}
+    result = lm.audit(table, score="p", group="g", cutoffs=5, resamples=0)
+    assert result.rows["value"].null_count() == len(result.rows)
+
+
+def test_margins_do_not_give_cells_away():
+    """sex, race and sex,race in one audit: every masked cell is free within what is shown."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n = 400
+        sex = rng.choice(["f", "m"], n, p=[0.4, 0.6])
+        race = rng.choice(["w", "b", "a", "o"], n, p=[0.6, 0.3, 0.07, 0.03])
+        table = {"p": rng.random(n), "sex": sex, "race": race}
+        result = lm.audit(table, score="p", group=["sex", "race", "sex,race"], resamples=0)
+        seen = shown(result)
+        cells = [("sex,race", f"{s},{r}") for s in "fm" for r in "wbao"]
+        cells += [("sex", s) for s in "fm"] + [("race", r) for r in "wbao"]
+        index = {c: i for i, c in enumerate(cells)}
+        rows = [_row(index, [("sex,race", f"{s},{r}") for r in "wbao"], ("sex", s)) for s in "fm"]
+        rows += [_row(index, [("sex,race", f"{s},{r}") for s in "fm"], ("race", r)) for r in "wbao"]
+        rows += [_row(index, [c for c in cells if c[0] == name]) for name in ("sex", "race", "sex,race")]
+        system = np.array(rows)
+        # a cell without a row is known to be empty
+        there = set(sex) | set(race) | {f"{s},{r}" for s, r in zip(sex, race, strict=True)}
+        hidden = [i for c, i in index.items() if c not in seen and c[1] in there]
+        if not hidden:
+            continue
+        _, values, right = np.linalg.svd(system[:, hidden])
+        null = right[(values > 1e-9).sum() :]
+        assert len(null), seed
+        assert (np.abs(null).max(axis=0) > 1e-9).all(), seed
+
+
+def _row(index: dict, parts: list, whole: tuple | None = None) -> np.ndarray:
+    row = np.zeros(len(index))
+    for c in parts:
+        row[index[c]] = 1
+    if whole is not None:
+        row[index[whole]] = -1
+    return row
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(1, 15))
+def test_masked_cells_of_one_total(counts: list[int], floor: int):
+    mask = suppressed(np.array(counts), [Total(np.arange(len(counts)))], floor)
+    sizes = np.array(counts)
+    assert mask[(sizes > 0) & (sizes < floor)].all()
+    if mask.any() and (~mask & (sizes > 0)).any():
+        assert mask.sum() >= 2
+        assert sizes[mask].sum() >= floor
+    if not ((sizes > 0) & (sizes < floor)).any():
+        assert not mask.any()
+
+
+@given(st.lists(st.integers(0, 25), min_size=12, max_size=12), st.integers(2, 12))
+def test_masked_cells_of_rows_and_columns(counts: list[int], floor: int):
+    """No cell is the only solution, whatever is added and subtracted."""
+    cells = np.arange(12).reshape(3, 4)
+    totals = [Total(c) for c in [*cells, *cells.T]]
+    mask = suppressed(np.array(counts), totals, floor)
+    hidden = np.flatnonzero(mask)
+    if not len(hidden):
+        return
+    system = np.array([[float(h in t.cells) for h in hidden] for t in totals])
+    _, values, right = np.linalg.svd(system)
+    null = right[(values > 1e-9).sum() :]
+    free = np.abs(null).max(axis=0, initial=0) > 1e-9
+    # a cell may be fixed only where nothing is left to hide it behind
+    for cell in hidden[~free]:
+        lines = [t.cells for t in totals if cell in t.cells]
+        assert all(mask[line[np.array(counts)[line] > 0]].all() for line in lines)
+
+
+def test_per_query_rows_are_masked_by_query():
+    rng = np.random.default_rng(0)
+    q = np.repeat(["q1", "q2", "q3"], 60)
+    g = np.concatenate([["a"] * 40 + ["b"] * 20, ["a"] * 55 + ["b"] * 5, ["a"] * 30 + ["b"] * 30])
+    table = {"p": rng.random(180), "g": g, "q": q}
+    result = lm.audit(table, score="p", group="g", query="q", cutoffs=10, per_query=True, resamples=0)
+    count = result.rows.filter((pl.col("measure") == "count") & pl.col("cutoff").is_null())
+    seen = {(r["query"], r["group"]): r["value"] for r in count.iter_rows(named=True)}
+    assert seen["q2", "b"] is None
+    # the other queries' b and the pooled b would give it away
+    assert sum(seen[q, "b"] is None for q in ("q1", "q2", "q3")) >= 2
+    assert seen[None, "b"] == 55
+    for q in ("q1", "q2", "q3"):
+        assert sum(seen[q, x] is None for x in "ab") in (0, 2)
+
+
+def test_unknown_is_a_row_of_its_own_in_no_ratio():
+    table = {"p": range(60), "g": (["f", "m", None] * 20)}
+    rows = lm.audit(table, score="p", group="g", cutoffs=15, resamples=50).rows
+    unknown = rows.filter(pl.col("group") == "unknown")
+    assert {"count", "pool_share", "share", "mean_score", "exposure"} <= set(unknown["measure"])
+    assert not [m for m in unknown["measure"] if "ratio" in m or "gap" in m or "merit" in m or "fisher" in m]
+    assert "unknown" not in set(rows["reference"])
+    # shares of the top are of all places, the unknown among them
+    share = rows.filter((pl.col("measure") == "share") & (pl.col("cutoff") == 15))
+    assert share["value"].sum() == pytest.approx(1.0)
+
+
+def test_words_describe_and_do_not_judge():
+    table = {"p": range(100), "sex": ["f"] * 50 + ["m"] * 50, "race": ["x", "y"] * 50, "y": [1, 0, 0, 1] * 25}
+    for preset in (None, "ll144"):
+        result = lm.audit(table, score="p", group=["sex", "race"], label="y", cutoffs=20, preset=preset, resamples=50)
+        for form in ("table", "csv", "jsonl", "markdown", "latex"):
+            text = render(result, form).decode().lower()
+            for word in ("pass", "fail", "complian", "violat", "unfair", "discriminat"):
+                assert word not in text, (form, word)
+        assert any("below four fifths" in n and "no legal finding" in n for n in result.notes)
+
+
+def test_caveats():
+    table = {"p": range(1000), "g": ["f"] * 400 + ["m"] * 585 + ["x"] * 15, "y": [0, 1] * 500}
+    result = lm.audit(table, score="p", group="g", label="y", inferred="g", resamples=0)
+    notes = " | ".join(result.notes)
+    assert "g is inferred" in notes
+    assert "a label may carry the bias" in notes
+    assert "under 2% of the rows: x (1.50%)" in notes
+    assert not any("label may carry" in n for n in lm.audit(table, score="p", group="g", resamples=0).notes)
+
+
+def test_ties_at_the_cutoff_are_told():
+    table = {"p": [3] * 20 + [2] * 30 + [1] * 50, "g": ["f", "m"] * 50}
+    result = lm.audit(table, score="p", group="g", cutoffs=[20, 40], resamples=0)
+    assert not any("cutoff 20 divides" in n for n in result.notes)
+    assert any("the cutoff 40 divides 30 rows of equal score" in n for n in result.notes)
+    averaged = lm.audit(table, score="p", group="g", cutoffs=[20, 40], ties="expected", resamples=0)
+    assert averaged.value("count", "f", cutoff=40) == 20.0
+    assert averaged.value("exposure_ratio", "m", cutoff=40) == pytest.approx(1.0, abs=1e-12)
+    assert result.value("exposure_ratio", "m", cutoff=40) < 1.0
+
+
+def test_spreadsheets_compute_nothing():
+    table = {"=p": range(40), "@g": ["=1+1"] * 20 + ["-x"] * 20}
+    result = lm.audit(table, score="=p", group="@g", resamples=0)
+    for line in render(result, "csv").decode().splitlines()[1:]:
+        cells = next(iter(__import__("csv").reader([line])))
+        assert not any(c[:1] in "=@" for c in cells if c)
+        assert not any(c.startswith("-x") for c in cells)
+    first = json.loads(render(result, "jsonl").splitlines()[0])
+    assert first["score"] == "=p"
+
+
+def test_ll144():
+    """Counts by hand: 8 of 100 are of other, set apart; the highest rate is that of a."""
+    race = ["a"] * 500 + ["b"] * 480 + ["other"] * 15 + [None] * 20
+    sex = ["f", "m"] * 507 + ["f"]
+    order = np.random.default_rng(4).permutation(len(race))
+    p = np.empty(len(race))
+    p[order] = np.arange(len(race))
+    result = lm.audit({"p": p, "sex": sex, "race": race}, score="p", group=["sex", "race"], preset="ll144", resamples=0)
+    assert list(result.rows["attribute"].unique(maintain_order=True)) == ["sex", "race", "sex,race"]
+    rows = {
+        (r["measure"], r["group"]): r for r in result.rows.filter(pl.col("attribute") == "race").iter_rows(named=True)
+    }
+    median = np.median(p)
+    rate = {g: np.mean([x > median for x, r in zip(p, race, strict=True) if r == g]) for g in ("a", "b", "other")}
+    best = max("ab", key=lambda g: rate[g])
+    for g in "ab":
+        assert rows["scoring_rate", g]["value"] == pytest.approx(rate[g])
+        assert rows["impact_ratio", g]["value"] == pytest.approx(rate[g] / rate[best])
+    assert rows["scoring_rate", "other"]["value"] == pytest.approx(rate["other"])
+    assert rows["impact_ratio", "other"]["value"] is None
+    assert rows["impact_ratio", "other"]["reason"] == "small_category"
+    assert rows["count", "unknown"]["value"] == 20
+    assert ("scoring_rate", "unknown") not in rows
+    assert any("6 RCNY 5-300" in n for n in result.notes)
+    assert any("race: 20 assessed of unknown category" in n for n in result.notes)
+    assert "category" in repr(result)
+
+
+def test_combined_cells():
+    rng = np.random.default_rng(1)
+    sex, race = rng.choice(["f", "m"], 200), rng.choice(["x", "y"], 200)
+    sex = sex.astype(object)
+    sex[:5] = "unknown"
+    table = {"p": rng.random(200), "sex": sex, "race": race}
+    result = lm.audit(table, score="p", group="sex, race", min_cell=1, resamples=0)
+    for s, r in itertools.product("fm", "xy"):
+        assert result.value("count", f"{s},{r}") == ((sex == s) & (race == r)).sum()
+    assert result.value("count", "unknown") == 5
