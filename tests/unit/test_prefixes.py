@@ -144,36 +144,66 @@ def test_multi_valued_documents():
     assert cell(lm.FAIR(by="g", protected="x", p=0.9, part="tail") @ 1, groups=groups).values.value[0] == 1
 
 
-@pytest.mark.parametrize("measure", EVERY, ids=str)
-def test_policies(measure):
-    """Under a random policy a value is the mean over drawn rankings, with its error; the input has neither."""
-    scores = {"q": {"a": 2.0, "b": 1.5, "c": 1.0}}
-    more = {"qrels": {"q": {"a": 1, "b": 0, "c": 2}}, "policy": lm.PlackettLuce(alpha=1.0, scores="raw"), "rng": 1}
-    found = cell(measure, scores, **more).values
-    exact = isinstance(measure, lm.InputBias)
-    assert np.isfinite(found.value[0])
-    if exact:
-        assert found.se is None
-        assert found.value[0] == pytest.approx(1 / 3)
-    elif "Skew" not in str(measure):  # all three documents are looked at, in any order
-        assert found.se is not None
-        assert found.se[0] > 0 or measure == EVERY[7]
+SCORES = {"a": 2.0, "b": 1.5, "c": 1.0, "d": 1.0}
+LINEAR = [
+    *(
+        lm.ECE(by="two", part=part, user=user)
+        for part in ("exposure", "statistic")
+        for user in (lm.DCG(), lm.TopK(k=2))
+    ),
+    *(lm.OutputBias(by="two", positive="x"), lm.RankingBias(by="two", positive="x") @ 3),
+    *(lm.SignedBias(by="two", positive="x", user=user) @ 3 for user in (lm.DCG(), lm.RBP(p=0.5))),
+]
+OTHERS = [
+    *(lm.NDKL(by="two"), lm.Skew(by="two", value="x") @ 3, lm.rND(by="two", protected="x", step=1)),
+    *(lm.FAIR(by="two", protected="x", p=0.5, part="tail"), lm.Pairwise(by="two", pairs="across")),
+    *(lm.ECE(by="two", part="distance"), lm.ECE(by="two", user=lm.Cascade(p=0.9, u=0.5))),
+    *(lm.SignedBias(by="two", positive="x", absolute=True), lm.SignedBias(by="two", positive="x", over="relevant")),
+]
 
 
-def test_expected_values_by_listing():
-    """The mean over draws is near the mean over all rankings."""
-    weight = dict(zip("abc", np.exp([2.0, 1.5, 1.0]), strict=True))
-    m = lm.NDKL(by="two")
-    total = 0.0
-    for order in itertools.permutations("abc"):
-        chance, left = 1.0, sum(weight.values())
+def mean_over_all(measure, **more):
+    """The expected value under Plackett-Luce with raw scores, by listing every ranking."""
+    weight = {d: np.exp(s) for d, s in SCORES.items()}
+    orders = list(itertools.permutations(SCORES))
+    chance = []
+    for order in orders:
+        left, p = sum(weight.values()), 1.0
         for d in order:
-            chance *= weight[d] / left
+            p *= weight[d] / left
             left -= weight[d]
-        total += chance * cell(m, {"q": list(order)}).values.value[0]
-    scores = {"q": {"a": 2.0, "b": 1.5, "c": 1.0}}
-    found = cell(m, scores, policy=lm.PlackettLuce(alpha=1.0, scores="raw"), rng=3).values
-    assert found.value[0] == pytest.approx(total, abs=4 * found.se[0])
+        chance.append(p)
+    run = {f"q{i}": {d: 9.0 - j for j, d in enumerate(order)} for i, order in enumerate(orders)}
+    more["qrels"] = {q: {"a": 1, "b": 0, "c": 2, "d": 1} for q in run}
+    return float(np.dot(chance, cell(measure, run, **more).values.value))
+
+
+@pytest.mark.parametrize("measure", LINEAR, ids=str)
+@pytest.mark.parametrize("unknown", ["uniform", "distinct"])
+def test_linear_measures_are_exact_under_policies(measure, unknown):
+    more = {"qrels": {"q": {"a": 1, "b": 0, "c": 2, "d": 1}}, "unknown": unknown}
+    found = cell(measure, {"q": SCORES}, policy=lm.PlackettLuce(alpha=1.0, scores="raw"), **more).values
+    assert found.se is None
+    assert found.value[0] == pytest.approx(mean_over_all(measure, unknown=unknown), abs=1e-9)
+
+
+@pytest.mark.parametrize("measure", [*OTHERS, *(m(cutoff=3) for m in LINEAR)], ids=str)
+def test_others_are_drawn(measure):
+    """The mean over drawn rankings, with its standard error; so are linear ones with ``unknown='drop'``."""
+    unknown = "uniform" if measure in OTHERS and "FAIR" not in str(measure) else "drop"
+    more = {"qrels": {"q": {"a": 1, "b": 0, "c": 2, "d": 1}}, "unknown": unknown, "rng": 4}
+    found = cell(measure, {"q": SCORES}, policy=lm.PlackettLuce(alpha=1.0, scores="raw"), **more).values
+    if measure.by_group and measure.user == lm.TopK(k=2):  # none of the two may be known: no value
+        assert found.se is not None
+        return
+    assert found.se[0] > 0
+    assert found.value[0] == pytest.approx(mean_over_all(measure, unknown=unknown), abs=4 * found.se[0])
+
+
+def test_the_input_does_not_depend_on_the_policy():
+    found = cell(lm.InputBias(by="two", positive="x"), {"q": SCORES}, policy=lm.PlackettLuce(alpha=1.0)).values
+    assert found.se is None
+    assert found.value[0] == pytest.approx(1 / 3)
 
 
 def test_sorting_by_several_codes():

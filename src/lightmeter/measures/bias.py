@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 from lightmeter.block import Block
 from lightmeter.distributions import Distribution, distribution
 from lightmeter.errors import LightmeterError
+from lightmeter.exposure.policy import is_exact, policy_exposure
 from lightmeter.measures.gains import DCG
 from lightmeter.measures.groups import BY, NOTHING_KNOWN, GroupMeasure, anything_known
 from lightmeter.measures.members import (
     BY_DOC,
     VALUE,
     code_of,
+    drawn,
+    drops,
     looked_at,
+    mark_drop,
     member,
     other_of,
     target_share,
@@ -29,7 +33,7 @@ from lightmeter.measures.members import (
 from lightmeter.params import Choice, Either, Flag, Maybe, TermOf, param
 from lightmeter.policies import Policy
 from lightmeter.targets import SHORTHANDS, Pool, Target
-from lightmeter.users import User
+from lightmeter.users import Attention, User
 from lightmeter.values import Values
 
 if TYPE_CHECKING:
@@ -53,7 +57,7 @@ class _Leaning(GroupMeasure, abstract=True):
         positive, negative = measure.sides(context)
         if positive == negative:
             raise LightmeterError(f"{self}: both sides are {positive!r}. Accepted: two different values.")
-        return measure
+        return mark_drop(measure, context)
 
     def sides(self, context: Context) -> tuple[str, str]:
         """The values of bias +1 and -1."""
@@ -77,18 +81,34 @@ class _Leaning(GroupMeasure, abstract=True):
         return target_share(goal, positive, block.query) - target_share(goal, negative, block.query), goal
 
     def output(self, block: Block) -> Values:
-        """Mean over the prefixes of the mean bias in each."""
+        """Mean over the prefixes of the mean bias in each; the expected one where the policy is not drawn from."""
+        if not drawn(block):
+            return undefined(Values(self._expected_output(block)), block, self.by, None)
         top = looked_at(block, self.cutoff)
         n = np.cumsum(block.membership(self.by).known, axis=1)
         counts = top & (n > 0)
         means = np.where(counts, np.cumsum(self.bias(block), axis=1) / np.maximum(n, 1), 0.0)
         return undefined(Values(means.sum(axis=1) / counts.sum(axis=1)), block, self.by, self.cutoff)
 
+    def _expected_output(self, block: Block) -> Array:
+        """A document at rank j is in the prefixes from j on, so its bias counts ``sum_{k=j..K} 1/k / K`` times."""
+        bias = self.bias(block)
+        length = np.minimum(block.valid.sum(axis=1), self.cutoff or block.shape[1])
+        out = np.full(len(length), np.nan)
+        for k in np.unique(length[length > 0]):
+            mine = np.flatnonzero(length == k)
+            weights = np.cumsum(1.0 / np.arange(k, 0, -1))[::-1] / k
+            score, grade = block.score[mine], block.grade[mine]
+            seen = policy_exposure(block.context.policy, score, grade, Attention(weights=tuple(weights.tolist())))
+            out[mine] = (seen * bias[mine]).sum(axis=1)
+        return out
+
 
 class OutputBias(_Leaning):
     """Bias of a ranking: the mean over k = 1 .. K of the mean bias of the first k documents.
 
-    In [-1, 1]; above 0 it leans to ``positive``. The higher a document stands the more prefixes it is in. K is the
+    In [-1, 1]; above 0 it leans to ``positive``. The higher a document stands the more prefixes it is in: linear in
+    exposure, so exact under policies (but not with ``unknown='drop'``). K is the
     cutoff or the length. A document of unknown membership has bias 0, or is left out of the means with
     ``unknown='drop'``. Source: Kulshrestha et al., CSCW 2017.
 
@@ -106,6 +126,12 @@ class OutputBias(_Leaning):
 
     def value(self, block: Block) -> Values:
         return self.output(block)
+
+    def exactly_under(self, policy: Policy) -> bool:
+        return not drops(self)
+
+    def expected(self, block: Block) -> Values:
+        return self.value(block)
 
 
 class InputBias(_Leaning):
@@ -164,6 +190,12 @@ class RankingBias(_Leaning):
         values = Values(output.value - mean, output.reason)
         return values.because(~goal.defined(block.query), goal.reason)
 
+    def exactly_under(self, policy: Policy) -> bool:
+        return not drops(self)
+
+    def expected(self, block: Block) -> Values:
+        return self.value(block)
+
 
 class SignedBias(_Leaning):
     """Stance bias: the attention-weighted mean of the bias of relevant documents, ``sum_k view_k rel_k b_k / sum_k
@@ -214,15 +246,23 @@ class SignedBias(_Leaning):
         counts = np.ones(block.shape, dtype=bool)
         if self.docs == "relevant":
             counts = block.grade > 0 if block.judgments is not None else counts
-        view = block.view(self.user, self.cutoff) * block.membership(self.by).known
+        seen = block.exposure(self.user, self.cutoff)  # expected where the policy is not drawn from
+        view = seen * block.membership(self.by).known
         over = view if self.over == "ranks" else view * counts
         mean = (view * np.where(counts, self.bias(block), 0.0)).sum(axis=1) / over.sum(axis=1)
         values = Values(np.abs(mean) if self.absolute else mean)
-        seen = block.view(self.user, self.cutoff) > 0
-        values.because(~anything_known(block, self.by, self.cutoff), NOTHING_KNOWN)
-        values.because(~(seen & counts).any(axis=1), "no_relevant")
+        looked = seen > 0
+        values.because(~anything_known(block, self.by, self.cutoff if drawn(block) else None), NOTHING_KNOWN)
+        values.because(~(looked & counts).any(axis=1), "no_relevant")
         told = block.membership(self.by).known if block.context.unknown == "distinct" else self._told(block)
-        return values.because(~(seen & counts & told).any(axis=1), NOTHING_KNOWN)
+        return values.because(~(looked & counts & told).any(axis=1), NOTHING_KNOWN)
+
+    def exactly_under(self, policy: Policy) -> bool:
+        linear = not self.absolute and self.over == "ranks" and not self.user.by_document
+        return linear and not drops(self) and is_exact(policy, self.user)
+
+    def expected(self, block: Block) -> Values:
+        return self.value(block)
 
     def _told(self, block: Block) -> NDArray[np.bool_]:
         return np.asarray(block.member_entry(self.by) >= 0)

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from lightmeter.block import Block
 from lightmeter.distributions import distribution
 from lightmeter.divergences import JSD, Divergence
+from lightmeter.exposure.policy import is_exact
 from lightmeter.measures.gains import DCG
 from lightmeter.measures.groups import _DIV_DOC, _TARGET, _TARGET_DOC, BY, NOTHING_KNOWN, GroupMeasure
-from lightmeter.measures.members import BY_DOC, ZERO_TARGET, target_share, undefined
+from lightmeter.measures.members import BY_DOC, ZERO_TARGET, drawn, drops, mark_drop, target_share, undefined
 from lightmeter.params import Choice, TermOf, param
+from lightmeter.policies import Policy
 from lightmeter.sums import sum_by
 from lightmeter.targets import Target
 from lightmeter.users import User
@@ -36,7 +38,9 @@ class ECE(GroupMeasure):
     from its target share p if every place were filled by independent draws from the target: ``(exposure - p) /
     sqrt(p (1-p) sum_k w_k^2)``, w the attention scaled to sum to 1; beyond +-1.96 is unlikely by chance where
     attention is spread over many places. Undefined: ``no_known_member``; the statistic also where the target share
-    is 0 or 1 (``zero_target_share``, ``whole_target_share``). Source: Sapiezynski et al., WWW Companion 2019.
+    is 0 or 1 (``zero_target_share``, ``whole_target_share``). Rows of groups are linear in exposure: exact under
+    policies for users who know the rank only (but not with ``unknown='drop'``). Source: Sapiezynski et al., WWW
+    Companion 2019.
 
     Examples
     --------
@@ -76,7 +80,11 @@ class ECE(GroupMeasure):
             return super().resolve(context)
         measure = super(GroupMeasure, self).resolve(context)  # the divergence is not used: it may not suit
         context.collection.attribute(measure.by)
-        return measure
+        return mark_drop(measure, context)
+
+    def exactly_under(self, policy: Policy) -> bool:
+        # all attention there is does not depend on the ranking for a user who knows the rank only
+        return self.by_group and not self.user.by_document and not drops(self) and is_exact(policy, self.user)
 
     def value(self, block: Block) -> Values:
         goal = distribution(block.context, self.target, self.by, block.ranked.run.name)
@@ -88,7 +96,7 @@ class ECE(GroupMeasure):
 
     def groups(self, block: Block) -> tuple[list[str], Values]:
         m = block.membership(self.by)
-        view = block.view(self.user, self.cutoff) * m.known
+        view = block.exposure(self.user, self.cutoff) * m.known  # expected where the policy is not drawn from
         mass = view.sum(axis=1, keepdims=True)
         names = list(m.attribute.values)
         mine = m.value < len(names)  # values of their own of unknown documents have no row
@@ -98,15 +106,15 @@ class ECE(GroupMeasure):
         if m.spread is not None:
             exposure += (m.spread * view).sum(axis=1, keepdims=True) / m.size
         exposure = exposure / mass
-        whole = undefined(Values(np.zeros(len(mass))), block, self.by, self.cutoff).because(
-            mass[:, 0] <= 0, NOTHING_KNOWN
-        )
+        cutoff = self.cutoff if drawn(block) else None
+        whole = undefined(Values(np.zeros(len(mass))), block, self.by, cutoff).because(mass[:, 0] <= 0, NOTHING_KNOWN)
         if self.part == "exposure":
             return names, _for_each(Values(exposure), whole)
         goal = distribution(block.context, self.target, self.by, block.ranked.run.name)
         whole.because(~goal.defined(block.query), goal.reason)
         p = np.stack([target_share(goal, code, block.query) for code in range(len(names))], axis=1)
-        spread = (view**2).sum(axis=1, keepdims=True) / mass**2
+        by_rank = block.view(self.user, self.cutoff) * m.known
+        spread = (by_rank**2).sum(axis=1, keepdims=True) / mass**2
         values = _for_each(Values((exposure - p) / np.sqrt(p * (1.0 - p) * spread)), whole)
         return names, values.because(p <= 0, ZERO_TARGET).because(p >= 1, "whole_target_share")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,6 +92,26 @@ def undefined(values: Values, block: Block, by: str, cutoff: int | None, goal: D
     """Mark rankings of which nothing is known, or that have no target."""
     values.because(~anything_known(block, by, cutoff), NOTHING_KNOWN)
     return values if goal is None else values.because(~goal.defined(block.query), goal.reason)
+
+
+def mark_drop(measure: Any, context: Context) -> Any:
+    """The measure, marked where unknown documents are dropped: what it divides by then depends on the ranking, so its
+    expected value does not follow from expected exposure.
+    """
+    if context.unknown == "drop":
+        measure = dataclasses.replace(measure)
+        object.__setattr__(measure, "_drops", True)
+    return measure
+
+
+def drops(measure: Any) -> bool:
+    """Whether :func:`mark_drop` marked it."""
+    return getattr(measure, "_drops", False)
+
+
+def drawn(block: Block) -> bool:
+    """Whether a block's rankings are given or drawn; otherwise values are expected ones, of a policy."""
+    return block.ranked.sampled or not block.context.policy.stochastic
 
 
 def sorted_by(*codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
