@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lightmeter.measures.gfr import GFR
     from lightmeter.measures.groups import AWRF, GF, DeltaGF, DistrSim, MaxDeviation
     from lightmeter.measures.inequality import IAA, Entropy, GeneralizedEntropy, Gini
+    from lightmeter.measures.multisided import JME_AG, JME_AI, JME_GG, JME_GI, JME_IG, JME_II
     from lightmeter.measures.normalised import nEED, nEEL, nEER
     from lightmeter.measures.pairwise import Pairwise
     from lightmeter.measures.ratios import DIR, DTR, ExposureGap, ExposureRatio, logDP, logEUR, logRUR
@@ -47,18 +48,18 @@ if TYPE_CHECKING:
     from lightmeter.notation import parse
     from lightmeter.params import param
     from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
+    from lightmeter.reranking.amortised import Amortised
     from lightmeter.reranking.base import Reranker
     from lightmeter.reranking.columns import ByColumn
     from lightmeter.reranking.const_sort import DetConstSort
+    from lightmeter.reranking.fair_exposure import FairExposure
     from lightmeter.reranking.fair_top_k import FairTopK
+    from lightmeter.reranking.frontier_point import ExposureOptimal
     from lightmeter.reranking.public import rerank
     from lightmeter.reranking.randomised import EpsilonGreedy
     from lightmeter.reranking.result import Reranking
     from lightmeter.reranking.shares import DetCons, DetGreedy, DetRelaxed
     from lightmeter.reranking.unique import UniquePerValue
-    from lightmeter.reranking.amortised import Amortised
-    from lightmeter.reranking.fair_exposure import FairExposure
-    from lightmeter.reranking.frontier_point import ExposureOptimal
     from lightmeter.result import Result
     from lightmeter.sampled import sample
     from lightmeter.sweeping.perform import sweep
@@ -107,6 +108,7 @@ _HOME = {
     "lightmeter.measures.pairwise": "Pairwise",
     "lightmeter.measures.ece": "ECE",
     "lightmeter.measures.diversity": "alpha_nDCG D_nDCG Dsharp_nDCG ERR_IA RBP_IA StRecall",
+    "lightmeter.measures.multisided": "JME_II JME_IG JME_GI JME_GG JME_AI JME_AG",
     "lightmeter.notation": "parse",
     "lightmeter.params": "param",
     "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
@@ -150,6 +152,12 @@ __all__ = [
     "GF",
     "GFR",
     "IAA",
+    "JME_AG",
+    "JME_AI",
+    "JME_GG",
+    "JME_GI",
+    "JME_IG",
+    "JME_II",
     "JSD",
     "KL",
     "NDKL",

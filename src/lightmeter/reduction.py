@@ -25,8 +25,9 @@ Array = NDArray[np.float64]
 class Reduction:
     """A measure of one run, ready for weights of the evaluated queries.
 
-    A query that the run does not answer adds nothing. With ``missing='zero'`` it weighs in with the measure's worst
-    value, as in a mean, where there is one; in any case the value says ``not_in_run``.
+    A query that the run does not answer adds nothing, unless the measure counts such queries itself. With
+    ``missing='zero'`` it weighs in with the measure's worst value, as in a mean, where there is one; in any case the
+    value says ``not_in_run``.
 
     Attributes
     ----------
@@ -65,7 +66,8 @@ class Reduction:
 
     def _means(self, weight: Array) -> dict[str | None, Mean]:
         collection = self.context.collection
-        answered = np.where(self.here, weight, 0.0)
+        all_count = self.measure.counts_unanswered and self.missing != "skip"
+        answered = weight if all_count else np.where(self.here, weight, 0.0)
         full = np.zeros(len(collection.queries))
         full[collection.evaluated] = answered
         with np.errstate(all="ignore"):
@@ -77,11 +79,11 @@ class Reduction:
         for group, values in named.items():
             done = as_values(values)
             value, reason = float(done.value[0]), done.reasons()[0]
-            if not n:
+            if not n or not full.any():
                 value, reason = np.nan, "not_in_run" if len(gone) else "no_query"
             elif len(gone):
                 worst = self.measure.unanswered(self.context, collection.evaluated[gone]).value
-                if self.missing == "zero" and not np.isnan(worst).any():
+                if self.missing == "zero" and not all_count and not np.isnan(worst).any():
                     value = (mass * value + float((weight[gone] * worst).sum())) / (mass + float(weight[gone].sum()))
                 reason = reason or "not_in_run"
             out[group] = Mean(value, None, 0 if np.isnan(value) else n, reason)

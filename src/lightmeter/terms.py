@@ -49,6 +49,7 @@ OURS = (
     "measures.ratios",
     "measures.inequality",
     "measures.diversity",
+    "measures.multisided",
     "measures.divergence_sums",
     "measures.skew",
     "reranking.shares",

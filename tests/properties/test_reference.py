@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import reference, reference_exposure_groups
+from tests import reference, reference_exposure_groups, reference_multisided
 from tests.properties.worlds import (
     CUTOFF,
     call,
@@ -18,6 +18,7 @@ from tests.properties.worlds import (
     fair,
     intent_aware,
     load,
+    multisided,
     normalised,
     relevances,
     share,
@@ -133,6 +134,25 @@ def test_amortised_exposure(data: Any) -> None:
         value = reference_exposure_groups.amortised(world, cell.measure, cell.run, weight)
         mine = result.mean_of(cell).value
         assert np.isnan(cell.values.value).all()
+        if math.isnan(value):
+            assert math.isnan(mine), f"{cell.measure}: {mine} is not undefined"
+        else:
+            assert math.isclose(mine, value, **CLOSE), f"{cell.measure}: {mine} is not {value}"
+
+
+@given(st.data())
+@share(0.8)
+def test_multisided(data: Any) -> None:
+    """The six JME measures and their parts against matrices written out."""
+    world = data.draw(worlds(unanswered=True))
+    asked = data.draw(st.lists(multisided(world), min_size=1, max_size=4))
+    weight = {q: float(data.draw(st.integers(1, 3))) for q in world.queries}
+    result = call(
+        world, asked, load(world, sequence=pl.DataFrame(list(weight.items()), ["query", "weight"], orient="row"))
+    )
+    for cell in result.cells:
+        value = reference_multisided.value(world, cell.measure, cell.run, weight)
+        mine = result.mean_of(cell).value
         if math.isnan(value):
             assert math.isnan(mine), f"{cell.measure}: {mine} is not undefined"
         else:

@@ -370,3 +370,23 @@ def intent_aware(draw: Any, kind: Any = None) -> Any:
     if kind is lm.Dsharp_nDCG:
         options["gamma"] = draw(st.sampled_from([0.0, 0.5, 0.75]))
     return kind(**options)
+
+
+@st.composite
+def multisided(draw: Any, world: World) -> Any:
+    """A JME measure with random parameters that fit the world."""
+    kind = draw(st.sampled_from([lm.JME_II, lm.JME_IG, lm.JME_GI, lm.JME_GG, lm.JME_AI, lm.JME_AG]))
+    user = draw(users())
+    target = lm.Ideal(complete=draw(st.booleans()))
+    options: dict[str, Any] = {
+        "user": user,
+        "cutoff": draw(CUTOFF),
+        "target": target if user.by_document else draw(st.sampled_from([target, lm.Equal()])),
+        "part": draw(st.sampled_from(["F", "D", "R"])),
+        "collection": draw(st.sampled_from([None, None, 0.25])),
+    }
+    if kind in (lm.JME_IG, lm.JME_GG, lm.JME_AG):
+        options["by"] = draw(st.sampled_from([n for n, m in world.members.items() if not m.by_query] or ["none"]))
+        if options["by"] == "none":
+            return lm.JME_II(**{k: v for k, v in options.items() if k != "by"})
+    return kind(**options)

@@ -53,6 +53,8 @@ class Measure(Cutoff, abstract=True):
         Whether it is linear in exposure, so that its expected value follows from expected exposure.
     across_queries
         Whether it is reduced over queries before it becomes a number, by :meth:`across`: it has no value for a query.
+    counts_unanswered
+        Whether, reduced over queries, it counts those that the run does not answer itself, as without exposure.
     invariant_to
         Changes of the input that leave it as it is, for the property tests: ``query_order``, ``scores`` (as long as
         the order of documents stays),
@@ -80,6 +82,7 @@ class Measure(Cutoff, abstract=True):
     needs: ClassVar[Any] = frozenset()
     linear: ClassVar[bool] = False
     across_queries: ClassVar[bool] = False
+    counts_unanswered: ClassVar[bool] = False
     invariant_to: ClassVar[Any] = frozenset({"query_order", "scores", "below_cutoff"})
     needs_cutoff: ClassVar[bool] = False
 

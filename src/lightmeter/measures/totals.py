@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -123,10 +124,8 @@ def _shared(context: Context, ranked: Ranked, by: str | None, docs: str) -> Shar
     size = len(attribute.values)
     if attribute.indptr is None and there.all():
         return Shared(found, None, attribute.codes[entry].astype(np.int64), None, size, known)
-    pairs = attribute.pairs(entry, split=False)
-    if there.all():
-        return Shared(found, pairs[0], pairs[1].astype(np.int64), pairs[2], size, known)
-    return Shared(found, *_with_unknown(context, ranked, attribute, found, entry, pairs), known)
+    position, value, weight, size = spread_memberships(context, attribute, entry, found.docs, ranked.run.name)
+    return Shared(found, position, value, weight, size, known)
 
 
 def document_codes(context: Context, ranked: Ranked, docs: str) -> Codes:
@@ -139,26 +138,30 @@ def _documents(found: Candidates) -> Codes:
     return frame.select(pl.col("row").first().over("doc"))["row"].to_numpy().astype(np.int64)
 
 
-def _with_unknown(
-    context: Context,
-    ranked: Ranked,
-    attribute: Attribute,
-    found: Candidates,
-    entry: NDArray[np.integer],
-    pairs: tuple[Codes, NDArray[np.int32], Array],
+def spread_memberships(
+    context: Context, attribute: Attribute, entry: NDArray[np.integer], docs: Callable[[], pl.Series], run: str
 ) -> tuple[Codes, Codes, Array, int]:
-    """Memberships with those of unknown documents by the call's rule."""
+    """Memberships of documents in long form, unknown ones by the call's rule; of several values each counts fully.
+
+    Returns
+    -------
+    position, value, weight
+        One entry a (document, value), positions rising.
+    size
+        Number of values.
+    """
+    position, codes, weight = attribute.pairs(entry, split=False)
+    value = codes.astype(np.int64)
     unknown = np.flatnonzero(entry < 0)
     size = len(attribute.values)
-    position, value, weight = pairs[0], pairs[1].astype(np.int64), pairs[2]
-    if context.unknown == "error":
-        context.refuse_unknown(attribute, ranked.run.name, found.docs().gather(unknown))
-    if context.unknown == "drop":
+    if not len(unknown) or context.unknown == "drop":
         return position, value, weight, size
+    if context.unknown == "error":
+        context.refuse_unknown(attribute, run, docs().gather(unknown))
     if context.unknown == "uniform":
         more = np.repeat(unknown, size), np.tile(np.arange(size), len(unknown)), np.full(len(unknown) * size, 1 / size)
     else:
-        own = context.own_value(attribute, found.docs().gather(unknown))
+        own = context.own_value(attribute, docs().gather(unknown))
         more, size = (unknown, own, np.ones(len(unknown))), max(size, int(own.max()) + 1)
     position = np.concatenate([position, more[0]])
     order = np.argsort(position, kind="stable")
