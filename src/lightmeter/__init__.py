@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lightmeter.exposure.group_frontier import GroupFrontier, group_frontier
     from lightmeter.exposure.mixtures import decompose, frontier_exposure
     from lightmeter.exposure.public import expected_exposure, rank_marginals
+    from lightmeter.exposure.score_gradient import exposure_gradient
     from lightmeter.fair_tables import FairTable, fair_table
     from lightmeter.io.write_runs import write_run
     from lightmeter.loading import load
@@ -84,6 +85,7 @@ _HOME = {
     "lightmeter.exposure.group_frontier": "GroupFrontier group_frontier",
     "lightmeter.exposure.mixtures": "decompose frontier_exposure",
     "lightmeter.exposure.public": "expected_exposure rank_marginals",
+    "lightmeter.exposure.score_gradient": "exposure_gradient",
     "lightmeter.fair_tables": "FairTable fair_table",
     "lightmeter.io.write_runs": "write_run",
     "lightmeter.loading": "load",
@@ -252,6 +254,7 @@ __all__ = [
     "estimate_attention",
     "evaluate",
     "expected_exposure",
+    "exposure_gradient",
     "fair_table",
     "frontier_exposure",
     "gERR",
