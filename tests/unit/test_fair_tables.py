@@ -71,8 +71,9 @@ def test_the_last_rank_counts():
     assert fail_probability(table.minimum[:-1], 0.25) == pytest.approx(0.11517506930977, abs=1e-12)
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=8), SHARE)
-def test_fail_probability_of_any_table(table, p):
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), SHARE, st.integers(0, 9))
+def test_fail_probability_of_any_table(parts, p, most):
+    table = [min(int(part * (i + 1)), most) for i, part in enumerate(parts, 1)]
     assert fail_probability(table, p) == pytest.approx(failing(table, p), abs=1e-12)
     both = fail_probability([table, [0] * len(table)], p)
     assert both == pytest.approx([failing(table, p), 0], abs=1e-12)
@@ -106,6 +107,25 @@ def test_levels_met_exactly():
     for n in range(1, 60, 2):
         assert sum(Fraction(math.comb(n, i), 2**n) for i in range((n - 1) // 2 + 1)) == Fraction(1, 2)
         assert minimum_table(n, 0.5, 0.5)[-1] == (n - 1) // 2
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_fail_probability_of_a_long_table(p):
+    """Every count carried along, none left out for being too high to matter."""
+    table = minimum_table(400, p, 0.05)
+    alive, failed = np.zeros(402), 0.0
+    alive[0] = 1.0
+    for need in table:
+        alive[1:] = alive[1:] * (1 - p) + alive[:-1] * p
+        alive[0] *= 1 - p
+        failed += alive[:need].sum()
+        alive[:need] = 0.0
+    assert fail_probability(table, p) == pytest.approx(failed, abs=1e-13)
+
+
+def test_more_than_there_are_ranks():
+    assert fail_probability([0, 3, 0], 0.5) == 1
+    assert fail_probability([[0, 3], [0, 2]], 0.5) == pytest.approx([1, 0.75])
 
 
 def test_tail():
