@@ -71,12 +71,15 @@ class Reranker(Term, abstract=True):
     ----------
     makes
         One ``ranking`` of each, ``draws`` from a policy, or a whole ``policy``: rankings with probabilities.
+    whole_run
+        Whether all rankings of a run come in one block, in their order.
     guarantee
         What holds of the rankings made, in one sentence.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("reranker",)
     makes: ClassVar[Makes] = "ranking"
+    whole_run: ClassVar[bool] = False
     guarantee: ClassVar[str] = ""
 
     @property

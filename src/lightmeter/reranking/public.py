@@ -142,7 +142,8 @@ def _of_run(
     """The rankings made of a run, in its order of queries, and what is wrong by query."""
     parts: list[tuple[int, Block, Reordered]] = []
     cells = CELLS // (samples if method.makes == "draws" else 1)
-    for number, rankings in enumerate(chunks_of_like_length(ranked.lengths, cells)):
+    chunks = [np.arange(len(ranked.lengths))] if method.whole_run else chunks_of_like_length(ranked.lengths, cells)
+    for number, rankings in enumerate(chunks):
         block = Block(context, ranked, rankings)
         if context.unknown == "error" and method.attribute:
             block.membership(method.attribute)
