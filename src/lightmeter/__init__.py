@@ -136,6 +136,8 @@ _HOME = {
     "lightmeter.values": "Values",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
+#: Modules that are used by their own name, such as lightmeter.plots.curve.
+_PARTS = ("plots",)
 
 __all__ = [
     "ABR",
@@ -287,14 +289,16 @@ def home_of(name: str) -> str | None:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
+    if name not in _MODULE and name not in _PARTS:
         raise AttributeError(f"module 'lightmeter' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _PARTS:
+        return import_module(f"lightmeter.{name}")
     value = getattr(import_module(_MODULE[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PARTS})

@@ -46,7 +46,7 @@ def places(
     for name, own in named:
         x, y = dots[own]
         others = used + points[:own] + points[own + 1 :]
-        options = []
+        options: list[tuple[float, int, Place, Box]] = []
         for right in (True, False):
             left = x + _GAP if right else x - _GAP - text_width(name, _SIZE)
             for up in _SHIFTS:

@@ -18,6 +18,7 @@ from lightmeter.plots.words import (
     conventions,
     counted,
     listed,
+    measure_of,
     number,
     one_of,
     short_names,
@@ -216,12 +217,12 @@ def finding(frame: pl.DataFrame, names: dict[str, str]) -> str:
         verb = "stays at" if abs(a - b) < 5e-4 else f"{'rises' if b > a else 'falls'} from {number(a)} to"
         told.append(f"{ordered['brief'][0]} {verb} {number(b)}")
     whom = f" ({names[run]})" if len(names) > 1 else ""
-    return f"With less randomness {listed(told, 3)}{whom}" if told else "Nothing is defined"
+    return f"With less randomness {listed(told)}{whom}" if told else "Nothing is defined"
 
 
 def policies_frame(sweep: SweepResult, result: Result, measure: Any = None, user: str | None = None) -> pl.DataFrame:
     """A row a run and policy: ``run, policy, static`` (the measure's mean), ``area, low, high``."""
-    one = one_of("measure", measure, result.measures)
+    one = measure_of(measure, result.measures)
     static = result.mean().filter(pl.col("measure") == str(one), pl.col("segment").is_null())
     areas = sweep.summary().filter(pl.col("measure") == "EEAUC")
     areas = areas.filter(pl.col("user") == one_of("user", user, areas["user"]))
@@ -265,7 +266,7 @@ def policies(sweep: SweepResult, result: Result, measure: Any = None, *, user: s
         Where sweep and result share no run, or something has to be named.
     """
     alt = altair()
-    one = one_of("measure", measure, result.measures)
+    one = measure_of(measure, result.measures)
     frame = policies_frame(sweep, result, one, user)
     short = short_names(frame["run"].to_list())
     rows = {r: f"{short[r]}  {number(v)}" for r, v in frame.select("run", "static").iter_rows()}

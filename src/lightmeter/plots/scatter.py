@@ -20,6 +20,7 @@ from lightmeter.plots.words import (
     conventions,
     counted,
     listed,
+    measure_of,
     measured,
     number,
     one_of,
@@ -157,8 +158,9 @@ def query_finding(frame: pl.DataFrame, x: Any, y: Any) -> str:
     split = int((sides[0] * sides[1] < 0).sum())
     names = brief([x, y])
     most = f"most so {row['label']} ({names[0]} {number(row['x'])}, {names[1]} {number(row['y'])})"
-    told = f"{split} of {counted(len(frame), 'query', 'queries')} {'is' if split == 1 else 'are'} better than the median by "
-    return f"{told}one measure and worse by the other" + (f", {most}" if split else "")
+    are = "is" if split == 1 else "are"
+    told = f"{split} of {counted(len(frame), 'query', 'queries')} {are} better than the median by one measure"
+    return f"{told} and worse by the other" + (f", {most}" if split else "")
 
 
 def _imbalance(frame: pl.DataFrame, x: Any, y: Any) -> Array:
@@ -179,7 +181,7 @@ def two_measures(result: Result, x: Any, y: Any) -> tuple[Any, Any]:
             )
         x = rest.pop(0) if x is None else x
         y = rest.pop(0) if y is None else y
-    return one_of("measure", x, there), one_of("measure", y, there)
+    return measure_of(x, there), measure_of(y, there)
 
 
 def some(frame: pl.DataFrame, x: Any, y: Any) -> pl.DataFrame:

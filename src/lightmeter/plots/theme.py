@@ -1,7 +1,7 @@
 """How all pictures look: colours, dashes, shapes, fonts and sizes.
 
-Colours are Okabe and Ito's, which people with any colour vision can tell apart; whatever has a colour also has a dash or
-a shape, so that a print in grey can be read.
+Colours are Okabe and Ito's, which people with any colour vision can tell apart; whatever has a colour also has a dash,
+a shape or a place of its own, so that a print in grey can be read.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-ser
 #: Width of a single panel, of the panels that stand three in a row, and a height to go with them.
 WIDTH, SMALL, HEIGHT = 520, 200, 320
 _TITLE, _SUBTITLE, _TEXT = 15, 11, 11
-#: Mean width of a letter by its size in points, a little more than that of the widest font above.
-_LETTER = 0.58
+#: Mean width of a letter by its size.
+_LETTER = 0.52
 
 
 def config() -> dict[str, Any]:
@@ -109,7 +109,7 @@ def wrapped(text: str, width: float, size: float, *, bold: bool = False) -> list
     >>> wrapped("a b", 500, 11), len(wrapped("word " * 40, 300, 11)) > 3
     (['a b'], True)
     """
-    return textwrap.wrap(text, max(int(width / (size * _LETTER * (1.08 if bold else 0.94))), 24)) or [""]
+    return textwrap.wrap(text, max(int(width / (size * _LETTER * (1.05 if bold else 0.97))), 24)) or [""]
 
 
 def text_width(text: str, size: float = _TEXT) -> int:

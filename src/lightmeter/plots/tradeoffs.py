@@ -225,7 +225,8 @@ def _of_one(frame: pl.DataFrame, areas: pl.DataFrame, policy: str) -> str:
         top = next(iter(best.values()), None)
         if mine is None or top is None:
             return f"{policy} gives an area of {number(shown['area'][0])}"
-        return f"{policy} gives {percent(float(mine.sum() / top.sum()))} of the relevance that is possible at equal disparity"
+        share = percent(float(mine.sum() / top.sum()))
+        return f"{policy} gives {share} of the relevance that is possible at equal disparity"
     top_row, last = shown.row(0, named=True), shown.row(-1, named=True)
     return (
         f"{names[top_row['run']]} gives the most relevance over all disparities (EEAUC {number(top_row['area'])}), "
@@ -241,7 +242,7 @@ def _at(part: pl.DataFrame) -> Array | None:
     out = np.full(len(_PLACES), np.nan)
     for x0, x1, y0, y1 in zip(x[:-1], x[1:], y[:-1], y[1:], strict=True):
         low, high = min(x0, x1), max(x0, x1)
-        inside = (_PLACES >= low) & (_PLACES <= high)
+        inside = (low <= _PLACES) & (high >= _PLACES)
         if high > low:
             out[inside] = np.fmax(out[inside], y0 + (_PLACES[inside] - x0) * (y1 - y0) / (x1 - x0))
     return np.asarray(np.nan_to_num(out, nan=float(y[-1])))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lightmeter.errors import LightmeterError, suggest
+from lightmeter.notation import parse
 from lightmeter.output.plain import printable
 
 LONGEST = 24
@@ -135,6 +136,18 @@ def listed(words: Iterable[str], most: int = 4) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
 
 
+def group_name(attribute: str | None, group: str) -> str:
+    """A group in a sentence: codes get the name of their attribute.
+
+    Examples
+    --------
+    >>> group_name("sex", "1"), group_name("sex", "women")
+    ('sex 1', 'women')
+    """
+    code = attribute is not None and len(group) <= 2 and not group.isalpha()
+    return printable(f"{attribute} {group}" if code else group)
+
+
 def counted(n: int, word: str, many: str | None = None) -> str:
     """A number and its noun.
 
@@ -146,7 +159,7 @@ def counted(n: int, word: str, many: str | None = None) -> str:
     return f"{n:,} {word if n == 1 else many or word + 's'}"
 
 
-def one_of(what: str, wanted: Any, known: Iterable[Any], default: bool = True) -> Any:
+def one_of(what: str, wanted: Any, known: Iterable[Any]) -> Any:
     """The one of several that is wanted, or the only one there is.
 
     Raises
@@ -167,6 +180,19 @@ def one_of(what: str, wanted: Any, known: Iterable[Any], default: bool = True) -
     raise LightmeterError(
         f"there is no {what} {str(wanted)!r}.{suggest(str(wanted), names)} There are: {', '.join(names[:8])}."
     )
+
+
+def measure_of(wanted: Any, known: Iterable[Any]) -> Any:
+    """The measure that is wanted, as itself or in any notation of it; or the only one there is.
+
+    Raises
+    ------
+    LightmeterError
+        Where there is no such one, or several and none is named.
+    """
+    if isinstance(wanted, str) and all(str(k) != wanted for k in known):
+        wanted = parse(wanted, kind="measure")
+    return one_of("measure", wanted, known)
 
 
 def conventions(given: dict[str, str], names: Sequence[str]) -> str:

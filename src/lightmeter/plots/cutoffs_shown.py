@@ -1,0 +1,191 @@
+"""A picture of an audit: exposure or share of each group over all cutoffs, with its band."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from lightmeter.auditing.result import AuditResult
+from lightmeter.errors import LightmeterError
+from lightmeter.plots import theme
+from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.words import group_name, listed, one_of, percent
+
+_MOST = 6
+FOUR_FIFTHS = 0.8
+MEASURES = ("exposure_ratio", "share")
+
+
+def cutoff_frame(audit: AuditResult, measure: str, attribute: str | None, score: str | None) -> pl.DataFrame:
+    """A row a group and cutoff: ``group, reference, cutoff, value, low, high, even``.
+
+    ``even`` is what the group would have were all treated alike: 1 for a ratio, its share of the pool for a share.
+    """
+    rows = audit.curve().filter(pl.col("measure") == measure)
+    if rows.is_empty():
+        raise LightmeterError(
+            f"the audit has no curve of {measure}. Accepted: an audit with two groups above min_cell."
+        )
+    for name, wanted in (("attribute", attribute), ("score", score)):
+        rows = rows.filter(pl.col(name) == one_of(name, wanted, rows[name]))
+    if measure == "share":
+        whole = rows.filter(pl.col("cutoff") == pl.col("cutoff").max()).select("group", pl.col("value").alias("even"))
+        rows = rows.join(whole, on="group", how="left", maintain_order="left")
+    else:
+        rows = rows.with_columns(even=pl.lit(1.0))
+    return rows.select("group", "reference", "cutoff", "value", "low", "high", "even")
+
+
+def cutoffs(
+    audit: AuditResult,
+    measure: str = "exposure_ratio",
+    *,
+    attribute: str | None = None,
+    score: str | None = None,
+) -> Chart:
+    """An audit's exposure ratios, or shares, over all cutoffs, with a band that holds for the whole curve.
+
+    Parameters
+    ----------
+    audit
+        From :func:`lightmeter.audit`.
+    measure
+        ``'exposure_ratio'`` to the reference group, or ``'share'`` of the first k.
+    attribute, score
+        Which, where there are several.
+
+    Returns
+    -------
+    alt.Chart
+        A Vega-Altair chart: a line a group; of many the six largest.
+
+    Raises
+    ------
+    MissingExtraError
+        Where altair is not installed.
+    LightmeterError
+        Where there is no such curve.
+    """
+    alt = altair()
+    if measure not in MEASURES:
+        raise LightmeterError(f"there is no curve of {measure!r}. Accepted: {' or '.join(MEASURES)}.")
+    frame = cutoff_frame(audit, measure, attribute, score)
+    about = one_of("attribute", attribute, audit.curve()["attribute"])
+    frame = frame.with_columns(
+        pl.col(c).map_elements(lambda g: group_name(about, g), pl.String) for c in ("group", "reference")
+    )
+    groups = frame["group"].unique(maintain_order=True).to_list()
+    left_out = groups[_MOST:]
+    last = dict(frame.group_by("group").agg(pl.col("value").sort_by("cutoff").last()).iter_rows())
+    groups = sorted(groups[:_MOST], key=lambda g: -(last[g] or 0.0))
+    frame = frame.filter(pl.col("group").is_in(groups))
+    ratio = measure == "exposure_ratio"
+    reference = frame["reference"][0]
+    high = float(frame.filter(pl.col("cutoff") >= 10)["high"].drop_nulls().max() or 0.0)  # type: ignore[arg-type]
+    most = float(frame.filter(pl.col("cutoff") >= 10)["value"].drop_nulls().max() or 1.0)  # type: ignore[arg-type]
+    top = theme.nice_ceiling(max(min(high, 2 * most), most, 1.2 if ratio else 0.0))
+    top = top if ratio else min(top, 1.0)
+    longest = int(frame["cutoff"].max())  # type: ignore[arg-type]
+    x = alt.X(
+        "cutoff:Q",
+        title="k: how many from the top are looked at (each step to the right: a multiple)",
+        scale=alt.Scale(type="log", domain=[1, longest], nice=False),
+        axis=alt.Axis(format=",~g", values=_ticks(longest)),
+    )
+    name = f"exposure ratio to {reference}" if ratio else "share of the first k"
+    y = alt.Y(
+        "value:Q",
+        title=f"{name} (1: equal)" if ratio else f"{name} (thin line: share of all)",
+        scale=alt.Scale(domain=[0, top], clamp=False),
+        axis=alt.Axis(format=".1f" if ratio else "%"),
+    )
+    key = None if len(groups) == 1 else theme.legend(symbolType="stroke")
+    color = alt.Color("group:N", scale=theme.colours(groups), legend=key)
+    base = alt.Chart(inline(frame)).encode(x=x)
+    band = base.mark_area(opacity=0.18, clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", color=color)
+    line = base.mark_line(clip=True).encode(
+        y=y,
+        color=color,
+        strokeDash=alt.StrokeDash("group:N", scale=theme.dashes(groups), legend=key),
+        tooltip=[
+            "group:N",
+            alt.Tooltip("cutoff:Q", title="k"),
+            alt.Tooltip("value:Q", format=".3f"),
+            alt.Tooltip("low:Q", format=".3f"),
+            alt.Tooltip("high:Q", format=".3f"),
+        ],
+    )
+    layers = [band, line, *_references(frame, ratio, groups, longest)]
+    chart = alt.layer(*layers).properties(width=theme.WIDTH, height=theme.HEIGHT)
+    rules = audit.conventions
+    few = "; no band where fewer than ten of a group are among the first k" if ratio else ""
+    told = [
+        f"{groups[0]}; " * (len(groups) == 1)
+        + f"the band holds for the whole curve at once{few}; {rules.get('intervals', '').split(', percentile')[0]}",
+        f"exposure: {rules['exposure'].split('; beside')[0]}" if ratio and "exposure" in rules else "",
+        f"not shown: {listed(left_out)}" if left_out else "",
+    ]
+    return theme.finished(chart, finding(frame, ratio, groups), told, theme.WIDTH + 60)
+
+
+def _references(frame: pl.DataFrame, ratio: bool, groups: list[str], longest: int) -> list[Chart]:
+    """Lines of equality, and of four fifths for a ratio."""
+    alt = altair()
+    if not ratio:
+        even = frame.group_by("group", maintain_order=True).agg(pl.col("even").first())
+        color = alt.Color("group:N", scale=theme.colours(groups))
+        return [alt.Chart(inline(even)).mark_rule(strokeWidth=1, opacity=0.8).encode(y="even:Q", color=color)]
+    lines = pl.DataFrame({"at": [1.0, FOUR_FIFTHS], "told": ["equal", "four fifths"], "k": [float(longest)] * 2})
+    base = alt.Chart(inline(lines))
+    rule = base.mark_rule(color=theme.INK, strokeWidth=1, strokeDash=[4, 3]).encode(y="at:Q")
+    text = base.mark_text(align="left", dx=5, color=theme.MUTED).encode(x=alt.X("k:Q"), y="at:Q", text="told:N")
+    return [rule, text]
+
+
+def finding(frame: pl.DataFrame, ratio: bool, groups: list[str]) -> str:
+    """Where the group that is worst off is below equality with its whole band, and where below four fifths."""
+    worst = min(groups, key=lambda g: _mean_gap(frame.filter(pl.col("group") == g)))
+    mine = frame.filter(pl.col("group") == worst, pl.col("value").is_not_null()).sort("cutoff")
+    if mine.is_empty():
+        return f"{worst} is nowhere defined"
+    even, reference = mine["even"], mine["reference"][0]
+    less, more = f"{worst} has less exposure than {reference}", f"{worst} has more exposure than {reference}"
+    if not ratio:
+        less, more = f"{worst} is rarer at the top than in all", f"{worst} is commoner at the top than in all"
+    below, above = (mine["high"] < even).fill_null(False), (mine["low"] > even).fill_null(False)
+    if below.any():
+        told = f"{less} {_where(mine, below)}, beyond chance"
+    elif above.any():
+        told = f"{more} {_where(mine, above)}, beyond chance"
+    else:
+        under = mine["value"] < even
+        told = f"{less} {_where(mine, under)}" if 2 * under.sum() >= len(mine) else f"{more} {_where(mine, ~under)}"
+        told += ", but chance could explain it"
+    if not ratio:
+        return told
+    low = mine["value"] < FOUR_FIFTHS
+    return f"{told}; below four fifths {_where(mine, low)}" if low.any() else f"{told}; never below four fifths"
+
+
+def _mean_gap(part: pl.DataFrame) -> float:
+    gap = (part["value"] - part["even"]).drop_nulls()
+    return float(gap.mean()) if len(gap) else float("inf")  # type: ignore[arg-type]
+
+
+def _where(mine: pl.DataFrame, holds: pl.Series) -> str:
+    """At which cutoffs something holds."""
+    found, start, end = mine.filter(holds)["cutoff"].to_list(), int(mine["cutoff"][0]), int(mine["cutoff"][-1])
+    first, last = found[0], found[-1]
+    if len(found) == len(mine):
+        return "at every cutoff"
+    if first == last:
+        return f"at k\u00a0=\u00a0{first:,}"
+    span = f"from k\u00a0=\u00a0{first:,} on" if last == end else f"up to k\u00a0=\u00a0{last:,}"
+    if first != start and last != end:
+        span = f"from k\u00a0=\u00a0{first:,} to {last:,}"
+    between = int(mine["cutoff"].is_between(first, last).sum())
+    return span if between == len(found) else f"at {percent(len(found) / between)} of the cutoffs {span}"
+
+
+def _ticks(longest: int) -> list[int]:
+    steps = [s * 10**k for k in range(8) for s in (1, 3)]
+    return [v for v in steps if v <= longest]

@@ -1,0 +1,135 @@
+"""A picture of how far down people look: attention estimated from clicks, and user models beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from lightmeter.errors import LightmeterError
+from lightmeter.notation import parse
+from lightmeter.plots import theme
+from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.words import counted, listed, percent
+from lightmeter.users import User
+
+if TYPE_CHECKING:
+    from lightmeter.clicks.result import AttentionEstimate
+
+ESTIMATED = "estimated from clicks"
+_DEPTH, _MOST = 20, 6
+_GAP = 14.0
+
+
+def attention_frame(of: Sequence[Any], depth: int) -> pl.DataFrame:
+    """A row a curve and rank: ``series, rank, weight, low, high``."""
+    parts = []
+    for one in of:
+        if isinstance(one, User):
+            if one.by_document:
+                raise LightmeterError(
+                    f"the attention of {one} depends on the documents. Accepted: users who know the rank only."
+                )
+            view = one.view_at(np.arange(1.0, depth + 1))
+            parts.append(pl.DataFrame({"series": str(one), "rank": np.arange(1, depth + 1), "weight": view}))
+        else:
+            rows = one.frame().filter(pl.col("rank") <= depth).select("rank", "weight", "low", "high")
+            parts.append(rows.select(pl.lit(_title(one, of)).alias("series"), "rank", "weight", "low", "high"))
+    schema = {"series": pl.String, "rank": pl.Int64, "weight": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    frames = [
+        p.with_columns(pl.lit(None, pl.Float64).alias(n) for n in ("low", "high") if n not in p.columns) for p in parts
+    ]
+    return pl.concat([f.select(list(schema)).cast(schema) for f in frames])  # type: ignore[arg-type]
+
+
+def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> Chart:
+    """Attention by rank: curves estimated from clicks with their intervals, and user models.
+
+    Parameters
+    ----------
+    of
+        What :func:`lightmeter.estimate_attention` gives, user models, or their notation such as ``'RBP(p=0.8)'``.
+    depth
+        Ranks shown; by default those of the estimate, or 20.
+
+    Returns
+    -------
+    alt.Chart
+        A Vega-Altair chart: a line a curve.
+
+    Raises
+    ------
+    MissingExtraError
+        Where altair is not installed.
+    LightmeterError
+        Where there is nothing to draw, more than six curves, or a user who reads the documents.
+    """
+    alt = altair()
+    models = [parse(one, kind="user") if isinstance(one, str) else one for one in of]
+    if not 1 <= len(models) <= _MOST:
+        raise LightmeterError(f"the picture shows {len(models)} curves. Accepted: from 1 to {_MOST}.")
+    estimates = [m for m in models if not isinstance(m, User)]
+    ranks = depth or (max(m.length for m in estimates) if estimates else _DEPTH)
+    frame = attention_frame(models, max(ranks, 2)).filter(pl.col("weight").is_finite())
+    last = frame.group_by("series", maintain_order=True).agg(pl.all().sort_by("rank").last())
+    names = last.sort("weight", descending=True, maintain_order=True)["series"].to_list()
+    top = theme.nice_ceiling(float(frame["weight"].max()))  # type: ignore[arg-type]
+    x = alt.X(
+        "rank:Q",
+        title="rank",
+        scale=alt.Scale(domain=[1, max(ranks, 2)], nice=False),
+        axis=alt.Axis(format="d", tickMinStep=1),
+    )
+    y = alt.Y("weight:Q", title="attention: how often the rank is seen (rank 1 = 1)", scale=alt.Scale(domain=[0, top]))
+    color = alt.Color("series:N", scale=theme.colours(names), legend=None)
+    base = alt.Chart(inline(frame)).encode(x=x)
+    layers = []
+    if frame["low"].is_finite().any():
+        layers.append(base.mark_area(opacity=0.2, clip=True).encode(y="low:Q", y2="high:Q", color=color))
+    layers.append(
+        base.mark_line(point=alt.OverlayMarkDef(size=28)).encode(
+            y=y,
+            color=color,
+            strokeDash=alt.StrokeDash("series:N", scale=theme.dashes(names), legend=None),
+            tooltip=["series:N", "rank:Q", alt.Tooltip("weight:Q", format=".3f")],
+        )
+    )
+    places = theme.apart(last["weight"].to_list(), _GAP * top / theme.HEIGHT)
+    labels = last.with_columns(
+        at=pl.Series(places, dtype=pl.Float64), told=pl.col("series").map_elements(_cut, pl.String)
+    )
+    layers.append(
+        alt.Chart(inline(labels))
+        .mark_text(align="left", dx=8)
+        .encode(x="rank:Q", y=alt.Y("at:Q"), text="told:N", color=color)
+    )
+    chart = alt.layer(*layers).properties(width=theme.WIDTH - 100, height=theme.HEIGHT)
+    about = [
+        f"{_title(e, models)}: method {e.method}, {counted(e.n, 'query', 'queries')}, band: {e.level * 100:g}% interval"
+        for e in estimates
+    ]
+    if len(estimates) < len(models):
+        about.append("without a band: user models")
+    return theme.finished(chart, finding(frame, names), about, theme.WIDTH + 60)
+
+
+def finding(frame: pl.DataFrame, names: list[str]) -> str:
+    """What the last rank that all curves have gets."""
+    common = int(frame.group_by("series").agg(pl.col("rank").max())["rank"].min())  # type: ignore[arg-type]
+    at = dict(frame.filter(pl.col("rank") == common).select("series", "weight").iter_rows())
+    known = [n for n in frame["series"].unique(maintain_order=True) if n in at]
+    if not known:
+        return f"Attention by rank: {listed(names)}"
+    told = listed([f"{percent(at[n])} {'as ' + n if n.startswith(ESTIMATED) else 'under ' + _cut(n)}" for n in known])
+    return f"Of the attention of rank 1, rank {common} gets {told}"
+
+
+def _title(one: Any, of: Sequence[Any]) -> str:
+    several = sum(not isinstance(m, User) for m in of) > 1
+    return f"{ESTIMATED} ({one.method})" if several else ESTIMATED
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 30 else f"{name[:27]}.."

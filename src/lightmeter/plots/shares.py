@@ -1,0 +1,211 @@
+"""A picture of who is among the first documents, beside who should be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from lightmeter.block import Block
+from lightmeter.collection import Collection
+from lightmeter.context import Context, Unknown
+from lightmeter.distributions import distribution
+from lightmeter.errors import LightmeterError, TermError, suggest
+from lightmeter.evaluation import evaluate, ranked_context
+from lightmeter.notation import parse
+from lightmeter.plots import theme
+from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.words import better_first, conventions, listed, number, short_names
+
+_MOST = 30
+
+
+def shares_frame(context: Context, measure: Any, queries: list[str], runs: list[str]) -> pl.DataFrame:
+    """A row a query, run and value: ``query, series, value, share``; of the target the series is null.
+
+    The shares are those of the measure: of the first documents down to its cutoff, under the call's rule for unknown
+    memberships. Of several rankings a query the mean.
+    """
+    attribute = context.collection.attribute(measure.by)
+    rows: list[tuple[str, str | None, str, float]] = []
+    for query in queries:
+        code = context.collection.queries.index(query)
+        for run in runs:
+            ranked = context.ranked[run]
+            goal = distribution(context, measure.target, measure.by, run)
+            if run == runs[0]:
+                _, values, shares = goal.rows(np.array([code]))
+                rows += [
+                    (query, None, attribute.values[v], s) for v, s in zip(values.tolist(), shares.tolist(), strict=True)
+                ]
+            rankings = np.flatnonzero(ranked.query == code)
+            if not len(rankings):
+                continue
+            block = Block(context, ranked, rankings)
+            top = block.valid.astype(np.float64)
+            top[:, measure.cutoff :] = 0.0
+            columns = block.membership(measure.by).columns(goal, block.query)
+            achieved = columns.shares(top)[0]
+            labels = (
+                columns.labels if columns.labels is not None else np.tile(np.arange(columns.width), (len(rankings), 1))
+            )
+            total: dict[str, float] = {}
+            for label, share in zip(labels.ravel().tolist(), (achieved / len(rankings)).ravel().tolist(), strict=True):
+                if label >= 0:
+                    name = attribute.values[label] if label < len(attribute.values) else "unknown"
+                    total[name] = total.get(name, 0.0) + share
+            rows += [(query, run, value, share) for value, share in total.items()]
+    schema = {"query": pl.String, "series": pl.String, "value": pl.String, "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def distribution_at(
+    collection: Collection,
+    measure: Any,
+    query: str | list[str],
+    *,
+    runs: list[str] | None = None,
+    unknown: Unknown = "uniform",
+    ties: Any = None,
+) -> Chart:
+    """The distribution over groups that rankings achieve down to a rank, beside the target.
+
+    Parameters
+    ----------
+    collection
+        From :func:`lightmeter.load`.
+    measure
+        A measure of one rank with a target, such as ``DistrSim(by='age', div=RNOD)@10``; its value is told beside.
+    query
+        A query, or several.
+    runs
+        Which runs; by default all.
+    unknown, ties
+        As :func:`lightmeter.evaluate` takes them.
+
+    Returns
+    -------
+    alt.Chart
+        A Vega-Altair chart: a panel a query, a bar a run for each value, and a line where the target is.
+
+    Raises
+    ------
+    MissingExtraError
+        Where altair is not installed.
+    LightmeterError
+        Where the query, run or measure is not there, or there are too many values.
+    """
+    altair()
+    if isinstance(measure, str):
+        measure = parse(measure, kind="measure")
+    if not all(hasattr(measure, a) for a in ("target", "by", "cutoff", "div")) or measure.cutoff is None:
+        raise TermError(f"{measure} has no target at one rank. Accepted: a measure such as DistrSim(by='gender')@10.")
+    if getattr(measure.target, "of", None) == "run":
+        raise TermError(f"the target of {measure} is another one for each run. Accepted: a target that runs share.")
+    queries = [query] if isinstance(query, str) else list(query)
+    for q in queries:
+        if q not in collection.queries:
+            raise LightmeterError(f"there is no query {q!r}.{suggest(q, collection.queries)}")
+    shown = list(runs or collection.runs)
+    result = evaluate(collection, [measure], unknown=unknown, ties=ties)
+    context = ranked_context(collection, None, ties, None, unknown)
+    for run in shown:
+        if run not in context.ranked:
+            raise LightmeterError(f"there is no run {run!r}.{suggest(run, context.ranked)}")
+    frame = shares_frame(context, measure, queries, shown)
+    values = [v for v in [*collection.attribute(measure.by).values, "unknown"] if v in set(frame["value"])]
+    if len(values) > _MOST:
+        raise LightmeterError(f"{measure.by!r} has {len(values)} values here. Accepted: at most {_MOST}.")
+    names = short_names(shown)
+    score = {
+        (q, r): float(result.values(measure, r)[result.queries.index(q)])
+        for q in queries
+        for r in shown
+        if q in result.queries
+    }
+    told = {q: ", ".join(f"{names[r]}\u00a0{number(score.get((q, r), np.nan))}" for r in shown) for q in queries}
+    chart, width = _panels(frame, measure, values, names, told)
+    way = "higher" if better_first(measure) > 0 else "lower"
+    about = [
+        f"black lines: target; numbers: {measure} of each run, {way} is nearer",
+        conventions(result.conventions, ["ties", "unknown", f"target {measure.by}"]),
+    ]
+    return theme.finished(chart, finding(score, queries, names, measure), about, max(width, theme.WIDTH - 60))
+
+
+def _panels(
+    frame: pl.DataFrame, measure: Any, values: list[str], names: dict[str, str], told: dict[str, str]
+) -> tuple[Chart, int]:
+    """A panel a query, two side by side, and the width of all."""
+    alt = altair()
+    series = list(names.values())
+    frame = frame.with_columns(wanted=pl.col("series").is_null(), series=pl.col("series").replace(names))
+    wide = max(len(values) * max(26 * len(series), 40), 170)
+    x = alt.X(
+        "value:N",
+        sort=values,
+        title=str(measure.by),
+        axis=alt.Axis(labelAngle=0 if _short(values, wide) else -40, ticks=False),
+    )
+    top = theme.nice_ceiling(float(frame["share"].max()))  # type: ignore[arg-type]
+    y = alt.Y(
+        "share:Q",
+        title=f"share of the first {measure.cutoff}",
+        scale=alt.Scale(domain=[0, min(top, 1.0)]),
+        axis=alt.Axis(format="%"),
+    )
+    drawn = []
+    for query, numbers in told.items():
+        mine = frame.filter(pl.col("query") == query)
+        bars = (
+            alt.Chart(inline(mine.filter(~pl.col("wanted"))))
+            .mark_bar()
+            .encode(
+                x=x,
+                y=y,
+                xOffset=alt.XOffset("series:N", sort=series, scale=alt.Scale(domain=series)),
+                color=alt.Color("series:N", scale=theme.colours(series), legend=theme.legend()),
+                tooltip=["query:N", "series:N", "value:N", alt.Tooltip("share:Q", format=".1%")],
+            )
+        )
+        marks = (
+            alt.Chart(inline(mine.filter("wanted")))
+            .mark_tick(color=theme.INK, opacity=1, thickness=3, orient="horizontal", bandSize=wide / len(values) * 0.92)
+            .encode(x=x, y=y, tooltip=["value:N", alt.Tooltip("share:Q", format=".1%", title="target")])
+        )
+        heading = alt.TitleParams(
+            f"query {query}", subtitle=theme.wrapped(numbers, wide, 11), fontSize=11, subtitleFontSize=11, offset=8
+        )
+        drawn.append(alt.layer(bars, marks).properties(width=wide, height=200, title=heading))
+    return alt.concat(*drawn, columns=2), min(len(drawn), 2) * (wide + 50)
+
+
+def finding(score: dict[tuple[str, str], float], queries: list[str], names: dict[str, str], measure: Any) -> str:
+    """Which run is nearest to the target, query by query."""
+    sign = better_first(measure) or 1.0
+    nearest: dict[str, list[str]] = {}
+    for q in queries:
+        mine = {r: sign * score[q, r] for r in names if not np.isnan(score.get((q, r), np.nan))}
+        if not mine:
+            continue
+        best = max(mine.values())
+        who = [names[r] for r, v in mine.items() if best - v < 5e-4]
+        if len(mine) == 1:
+            only = next(iter(mine))
+            return f"{names[only]} reaches {number(score[q, only])} on the way to the target at rank {measure.cutoff}"
+        nearest.setdefault("all runs" if len(who) == len(mine) else listed(who), []).append(q)
+    if not nearest:
+        return f"{measure} is not defined here"
+    where = f"at rank {measure.cutoff}"
+    if len(nearest) == 1:
+        names_told, on = next(iter(nearest.items()))
+        everyone = names_told == "all runs"
+        are = "are equally near to" if everyone else "are nearest to" if " and " in names_told else "is nearest to"
+        whom = f"query {on[0]}" if len(on) == 1 else "all of these queries"
+        return f"{'All runs' if everyone else names_told} {are} the target {where} for {whom}"
+    return f"Nearest to the target {where}: " + "; ".join(f"{who} for {listed(on)}" for who, on in nearest.items())
+
+
+def _short(values: list[str], wide: float) -> bool:
+    return max(theme.text_width(v) for v in values) < wide / len(values)
