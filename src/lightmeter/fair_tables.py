@@ -25,6 +25,8 @@ Counts = NDArray[np.int64]
 SAME = 1e-12
 #: alphas tried at once while the adjusted table is searched
 SECTIONS = 15
+#: rounds in which a bisection finds a count
+ROUNDS = 12
 #: at most so many changes between two tables are listed one by one
 LISTED = 20_000
 
@@ -173,14 +175,38 @@ def p_value(count: ArrayLike, p: float) -> Array:
     prefixes need no further correction. ``count`` is ``[rankings, k]``.
     """
     counts = np.atleast_2d(np.asarray(count))
-    k = counts.shape[-1]
     level, at = np.unique(least_tail(counts, p), return_inverse=True)
-    # the table that every ranking fails whose least tail is this one or smaller
+    return _at_most(level, _just_failed(counts.shape[-1], p, level), p)[at].reshape(np.shape(count)[:-1])
+
+
+def passes(count: ArrayLike, p: float, alpha: float) -> NDArray[np.bool_]:
+    """Whether rankings pass the adjusted table, without a search for it; ``count`` is ``[rankings, k]``.
+
+    The fail probabilities of all tables are the values that :func:`p_value` can have. A ranking whose p-value is at
+    most ``alpha`` fails the nearest table on either side. One above fails only if no table lies between it and
+    ``alpha``, and the next one below is further from ``alpha``.
+    """
+    counts = np.atleast_2d(np.asarray(count))
+    size = np.arange(1, counts.shape[-1] + 1)
+    level, at = np.unique(least_tail(counts, p), return_inverse=True)
+    tables = _just_failed(counts.shape[-1], p, level)
+    worse = tables - (binomial_tail(tables - 1, size, p) >= level[:, None] * (1 - SAME))
+    below, above = fail_probability(worse, p), _at_most(level, tables, p)
+    fails = (above <= alpha) | ((below <= alpha) & (above - alpha < (alpha - below) * (1 - SAME)))
+    fails &= level < 1  # no table asks for more than protected documents alone
+    return ~fails[at].reshape(np.shape(count)[:-1])
+
+
+def _just_failed(k: int, p: float, level: Array) -> Counts:
+    """The tables that every ranking fails whose least tail is one of some rising levels, or smaller."""
     size = np.arange(1, k + 1, dtype=np.int64)
     asked = np.minimum(level * (1 + 4 * SAME), 1.0 - 1e-15)
-    tables = _tables(size, p, asked, _bounds(size, p, asked[0])[0], _bounds(size, p, asked[-1])[1])
-    chance = np.where(level < 1, fail_probability(tables, p), 1.0)
-    return chance[at].reshape(np.shape(count)[:-1])
+    return _tables(size, p, asked, _bounds(size, p, asked[0])[0], _bounds(size, p, asked[-1])[1])
+
+
+def _at_most(level: Array, tables: Counts, p: float) -> Array:
+    """The chance of a least tail of at most each level; all are at most 1."""
+    return np.where(level < 1, fail_probability(tables, p), 1.0)
 
 
 def _bounds(size: Counts, p: float, alpha: float) -> tuple[Counts, Counts]:
@@ -197,6 +223,8 @@ def _tables(size: Counts, p: float, levels: Array, low: Counts, high: Counts) ->
     Each tail between the bounds is computed once, and put behind the last level that it reaches.
     """
     between = high - low
+    if between.sum() > len(levels) * len(size) * ROUNDS:
+        return np.stack([_quantile(size, p, float(a), low, high) for a in levels])
     which = np.repeat(np.arange(len(size)), between)
     count = np.arange(len(which)) - np.repeat(np.cumsum(between) - between, between) + low[which]
     reached = np.searchsorted(levels * (1 - SAME), binomial_tail(count, size[which], p), side="right")

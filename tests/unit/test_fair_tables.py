@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.fair_tables import binomial_tail, fail_probability, least_tail, minimum_table, p_value
+from lightmeter.fair_tables import binomial_tail, fail_probability, least_tail, minimum_table, p_value, passes
 
 SHARE = st.floats(0.05, 0.95)
 
@@ -89,6 +89,19 @@ def test_the_adjusted_table_is_the_nearest(k, p, alpha):
     assert table.minimum.tolist() in tables
     assert abs(table.fail_probability - alpha) == pytest.approx(nearest, abs=1e-12)
     assert table.fail_probability == pytest.approx(failing(table.minimum.tolist(), p), abs=1e-12)
+
+
+@given(st.integers(1, 40), SHARE | st.just(0.5), st.sampled_from([0.1, 0.25, 0.5]) | st.floats(0.01, 0.9), st.data())
+def test_passing_without_the_table(k, p, alpha, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    count = np.cumsum(rng.random((20, k)) < p * rng.choice([0.3, 0.7, 1.0]), axis=1)
+    table = lm.fair_table(k, p, alpha).minimum
+    assert passes(count, p, alpha).tolist() == (count >= table).all(axis=1).tolist()
+    # the table itself, as a ranking, passes; one fewer anywhere fails
+    edge = np.maximum.accumulate(table)
+    assert passes(edge, p, alpha)
+    for i in np.flatnonzero(np.diff(table, prepend=0))[:3]:
+        assert not passes(np.where(np.arange(k) == i, table - 1, table), p, alpha)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=8), SHARE)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lightmeter.block import Block
 from lightmeter.distributions import distribution
 from lightmeter.errors import LightmeterError
-from lightmeter.fair_tables import binomial_tail, fair_table, p_value
+from lightmeter.fair_tables import binomial_tail, fair_table, p_value, passes
 from lightmeter.measures.groups import BY, GroupMeasure
 from lightmeter.measures.members import (
     BY_DOC,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 _SHARE = Number(above=0, below=1)
 Part = Literal["test", "p_value", "tail"]
+#: fewer rankings of one length and share than this are tested without a table
+FEW = 6
 
 
 class FAIR(GroupMeasure):
@@ -120,12 +122,13 @@ class FAIR(GroupMeasure):
         out = np.zeros(len(count))
         for length in np.unique(size):
             mine = size == length
-            if self.part == "test":
-                table = np.append(fair_table(int(length), p, self.alpha, adjust=self.adjust).minimum, 0)
-                out[mine] = (~known[mine] | (count[mine] >= table[np.minimum(n[mine] - 1, length)])).all(axis=1)
+            rows = count[mine][known[mine]].reshape(-1, length)
+            if self.part == "p_value":
+                out[mine] = p_value(rows, p)
+            elif self.adjust and len(rows) < FEW:  # a table is dearer to find than a few p-values
+                out[mine] = passes(rows, p, self.alpha)
             else:
-                rows = np.nonzero(known[mine])
-                out[mine] = p_value(count[mine][rows].reshape(-1, length), p)
+                out[mine] = (rows >= fair_table(int(length), p, self.alpha, adjust=self.adjust).minimum).all(axis=1)
         return out
 
 
