@@ -17,9 +17,9 @@ from lightmeter.auditing.sums import Asked, Sums
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 #: rows drawn one by one at least and at most, and blocks below them
-LEAST, MOST = 4096, 20_000
+LEAST, MOST = 2048, 20_000
 #: cells of blocks and groups
-CELLS = 4000
+CELLS = 2000
 
 
 class Coarse:
@@ -37,8 +37,10 @@ class Coarse:
         self.first = np.cumsum(self.inside) - self.inside
         self.views = [view_of(u, n) for u in asked.users]
         self.totals = [np.append(0.0, np.cumsum(v)) for v in self.views]
-        blocks = int(np.clip(CELLS // size, 50, 1000))
-        edges = np.unique(np.linspace(self.depth, n, blocks + 1).round().astype(np.int64))
+        # short blocks where attention still falls, and none that is much of the table
+        blocks = int(np.clip(CELLS // size, 40, 200))
+        spread = [np.geomspace(self.depth, n, blocks + 1), np.linspace(self.depth, n, blocks + 1)]
+        edges = np.unique(np.concatenate(spread).round().astype(np.int64))
         self.edges = edges
         block = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
         key = codes[self.depth :] * max(len(edges) - 1, 1) + block
@@ -52,13 +54,13 @@ class Coarse:
             return np.bincount(key, what[self.depth :], minlength=shape[0] * shape[1]).reshape(shape) / some
 
         self.score = mean(ranked.score)
-        self.label = label
+        self.label, self.falling = label, -ranked.score
         if label is not None:
             self.merit = mean(label)
             self.spread = np.maximum(mean(label**2) - self.merit**2, 0.0)
         self.over = None
         if asked.threshold is not None:
-            self.over = int(np.searchsorted(-ranked.score, -asked.threshold, side="right"))
+            self.over = int(np.searchsorted(self.falling, -asked.threshold, side="right"))
 
     def resampled(self, now: Sums, resamples: int, rng: np.random.Generator, progress: Progress | None = None) -> Sums:
         """Sums of resamples; ``now`` are those of the table as it is."""
@@ -132,7 +134,7 @@ class Coarse:
         place = min(place, self.n - 1)
         if self.ranked.block_size[self.ranked.block[place]] == 1:
             return place
-        return int(np.searchsorted(-self.ranked.score, -self.ranked.score[place], side="left"))
+        return int(np.searchsorted(self.falling, self.falling[place], side="left"))
 
     def _upto(self, place: int, copies: Indices, before: Array) -> Array:
         """Copies of the first places of the table, by group."""

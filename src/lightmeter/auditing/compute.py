@@ -73,7 +73,7 @@ def audit_one(
     asked = Asked(given.users, (None, *given.cutoffs), given.threshold)
     several = len(ranked.sizes) > 1
     resamples = 0 if several and len(ranked.sizes) < FEWEST_QUERIES else given.resamples
-    points = grid(ranked.longest, groups, resamples * (len(ranked.sizes) if several else 1), list(given.cutoffs))
+    points = grid(ranked.longest, groups, max(resamples, len(ranked.sizes)), list(given.cutoffs))
     both = replace(asked, cutoffs=tuple(dict.fromkeys([*asked.cutoffs, *points])))
     table = observed(ranked, codes, groups, label, both)
     now = table.at(asked.cutoffs)

@@ -105,6 +105,7 @@ def resampled(
     ranks = [len(ranked) if k is None else min(k, len(ranked)) for k in asked.cutoffs]
     size, n = groups + 1, strata.depth
     head, score = codes[:n], ranked.score[:n]
+    falling = -score
     views = [view_of(u, max(ranks)) for u in asked.users]
     walk = _Averaged(ranked, n, views, ranks) if ranked.averaged else _Plain(views, ranks)
     top = np.empty((resamples, len(ranks), size))
@@ -118,10 +119,10 @@ def resampled(
             total["score"][r] = np.bincount(head, copies * score, minlength=size)
             rows = np.cumsum(copies)
             middle = np.searchsorted(rows, [(rows[-1] - 1) // 2, rows[-1] // 2], side="right")
-            above = int(np.searchsorted(-score, -score[middle].mean(), side="left"))
+            above = int(np.searchsorted(falling, falling[middle].mean(), side="left"))
             total["above"][r] = np.bincount(head[:above], copies[:above], minlength=size)
             if asked.threshold is not None:
-                over = int(np.searchsorted(-score, -asked.threshold, side="right"))
+                over = int(np.searchsorted(falling, -asked.threshold, side="right"))
                 total["over"][r] = np.bincount(head[:over], copies[:over], minlength=size)
         if label is not None and outside is not None:
             total["label"][r] = np.bincount(head, copies * label[:n], minlength=size)
