@@ -49,6 +49,7 @@ class Programme:
 
     def __init__(self, member: Array, target: Array, view: Array, goal: Array) -> None:
         self.member, self.target, self.goal = member, target, goal
+        self.level = np.round(target / max(float(target.max(initial=0.0)), 1e-300), 12)  # alike but for rounding
         self.solver = quiet_solver()
         self.n = len(target)
         padded = np.append(view, np.zeros(self.n))[: self.n]
@@ -73,13 +74,14 @@ class Programme:
             xi, eer = points @ self.member, points @ self.target
             weight, price = _exactly(xi, eer, self.goal, floor, _solved(self.solver, xi, eer, self.goal, floor))
             worth = price * self.target - 2.0 * self.member @ (weight @ xi - self.goal)
-            order = np.lexsort((-worth, -self.target)) if oracle else np.argsort(-worth, kind="stable")
+            order = np.lexsort((-worth, -self.level)) if oracle else np.argsort(-worth, kind="stable")
             gain = float(worth[order] @ self.seen) - float(weight @ points @ worth)
             number = self._number(order)
             if gain <= TINY * (1.0 + float(np.abs(worth) @ self.seen)) or number in allowed:
                 break
             allowed.append(number)
-        used = np.flatnonzero(weight > 0)
+        weight = _fewest(np.column_stack([xi, eer]), weight)
+        used = np.flatnonzero(weight)
         rankings = np.empty((len(used), self.n), dtype=np.int64)
         for ranking, at in zip(rankings, used.tolist(), strict=True):
             ranking[self.place] = self.orders[allowed[at]]
@@ -211,3 +213,17 @@ def _equations(xi: Array, eer: Array, goal: Array, floor: float | None) -> tuple
         if floor is None or tight or found[:many] @ eer >= floor - TINY:
             break
     return found[:many], max(float(found[-1]), 0.0) if tight else 0.0
+
+
+def _fewest(points: Array, weight: Array) -> Array:
+    """Weights of the same mean with at most as many points as coordinates and one more (Caratheodory)."""
+    weight = np.where(weight > TINY, weight, 0.0)
+    while (used := np.flatnonzero(weight)).size > points.shape[1] + 1:
+        # a combination of the points and of ones that is 0: along it the mean stays, until a weight is used up
+        still = np.linalg.svd(np.vstack([points[used].T, np.ones(len(used))]))[2][-1]
+        still = still if still.max() > 0 else -still
+        step = np.where(still > 0, weight[used] / np.where(still > 0, still, 1.0), np.inf)
+        weight[used] -= step.min() * still
+        weight[used[int(np.argmin(step))]] = 0.0
+        weight = np.where(weight > TINY, weight, 0.0)
+    return weight / weight.sum()
