@@ -1,16 +1,20 @@
-"""Bootstrap intervals of the means of a result, run by run."""
+"""Bootstrap intervals: of means and differences of columns, and of the means of a result run by run."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from lightmeter.comparing.columns import Column
 from lightmeter.errors import LightmeterError
 from lightmeter.result import Result
 from lightmeter.statistics.bootstrap import Intervals, bootstrap_intervals
 
+Array = NDArray[np.float64]
 INTERVALS = {
     "run": pl.String,
     "measure": pl.String,
@@ -21,6 +25,58 @@ INTERVALS = {
     "n": pl.Int64,
     "reason": pl.String,
 }
+
+
+#: numbers that are resampled together
+_AT_A_TIME = 1 << 23
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Intervals of some rows, and why one has none."""
+
+    low: Array
+    high: Array
+    reason: list[str | None]
+
+
+def intervals_of_columns(
+    columns: list[Column], pairs: NDArray[np.int64], level: float, rng: int
+) -> list[tuple[Ends, Ends]]:
+    """For each column the intervals of its runs' means and of its pairs' differences, over the queries that it uses.
+
+    Columns of the same queries are resampled together: what costs time is to draw queries, not to add them up.
+    """
+    runs = len(columns[0].scores)
+    nothing = [Ends(np.full(k, np.nan), np.full(k, np.nan), ["few_queries"] * k) for k in (runs, len(pairs))]
+    out: list[tuple[Ends, Ends]] = [(nothing[0], nothing[1])] * len(columns)
+    alike: dict[bytes, list[int]] = {}
+    for number, column in enumerate(columns):
+        if column.n:
+            alike.setdefault(column.defined.tobytes(), []).append(number)
+    for numbers in alike.values():
+        each = (runs + len(pairs)) * columns[numbers[0]].n
+        some = max(1, _AT_A_TIME // each)
+        for start in range(0, len(numbers), some):
+            part = numbers[start : start + some]
+            out_of_part = _together([columns[i].common for i in part], pairs, level, rng)
+            for i, ends in zip(part, out_of_part, strict=True):
+                out[i] = ends
+    return out
+
+
+def _together(scores: list[Array], pairs: NDArray[np.int64], level: float, rng: int) -> list[tuple[Ends, Ends]]:
+    # each column in its own unit: what counts as no difference follows from its largest score
+    units = [float(np.abs(x).max(initial=0.0)) or 1.0 for x in scores]
+    rows = [np.concatenate([x, x[pairs[:, 0]] - x[pairs[:, 1]]]) / u for x, u in zip(scores, units, strict=True)]
+    made = bootstrap_intervals(np.concatenate(rows), level=level, rng=rng)
+    size = len(rows[0])
+    out = []
+    for k, (x, unit) in enumerate(zip(scores, units, strict=True)):
+        cuts = [slice(k * size, k * size + len(x)), slice(k * size + len(x), (k + 1) * size)]
+        means, differences = (Ends(made.low[c] * unit, made.high[c] * unit, made.reason[c]) for c in cuts)
+        out.append((means, differences))
+    return out
 
 
 def intervals_of(result: Result, level: float, resamples: int, rng: int) -> pl.DataFrame:

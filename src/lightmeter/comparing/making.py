@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from lightmeter.collection import Collection
@@ -13,6 +12,7 @@ from lightmeter.comparing.agreement import correlations, disagreements, outliers
 from lightmeter.comparing.changes import changes
 from lightmeter.comparing.columns import Column, columns_of
 from lightmeter.comparing.comparison import Comparison
+from lightmeter.comparing.intervals import Ends, intervals_of_columns
 from lightmeter.comparing.letters import letters
 from lightmeter.comparing.remarks import conventions_of, remarks
 from lightmeter.comparing.testing import (
@@ -33,7 +33,6 @@ from lightmeter.measures.base import Measure
 from lightmeter.policies import Policy, Ties
 from lightmeter.result import Result
 from lightmeter.statistics.adjust import ADJUST
-from lightmeter.statistics.bootstrap import bootstrap_intervals
 from lightmeter.statistics.power import discriminative_power
 from lightmeter.statistics.scores import share, whole
 from lightmeter.statistics.tukey import Form
@@ -100,7 +99,7 @@ def compare(
         A run that each other one is compared with; by default all pairs are compared.
     resamples
         Permutations or resamples of the test. By default 5,000; for ``'randomization'`` and ``'bootstrap'`` more
-        where many tests are adjusted, up to 100,000.
+        where many tests are adjusted, up to 250,000.
     form
         ``'plus_one'`` or ``'proportion'``: see :func:`lightmeter.statistics.tukey.randomised_tukey`.
     changed
@@ -186,7 +185,8 @@ def compare_result(
     pairs = pairs_of(len(runs), at)
     number = enough(test, len(pairs) * len(columns), alpha) if resamples is None else resamples
     plan = Plan(test, float(alpha), adjust or default_adjust(test), number, rng, pairs, form)
-    tested = table_of_pairs(columns, runs, plan)
+    ends = intervals_of_columns(columns, pairs, 1 - plan.alpha, rng)
+    tested = table_of_pairs(columns, runs, plan, [of_pairs for _, of_pairs in ends])
     reasons = None if context is None else Reasons(context)
     codes = None if context is None else context.collection.evaluated
     changed_most, moved = changes(columns, runs, result.queries, codes, at, changed, reasons)
@@ -198,7 +198,7 @@ def compare_result(
         result,
         columns,
         plan,
-        _means(columns, runs, tested, plan, at),
+        _means(columns, runs, tested, plan, at, [of_runs for of_runs, _ in ends]),
         tested,
         _power(columns, tested, plan),
         correlations(columns, 1 - plan.alpha, rng),
@@ -254,18 +254,14 @@ def _check_measures(result: Result) -> None:
 
 
 def _means(
-    columns: list[Column], runs: list[str], tested: pl.DataFrame, plan: Plan, baseline: int | None
+    columns: list[Column], runs: list[str], tested: pl.DataFrame, plan: Plan, baseline: int | None, ends: list[Ends]
 ) -> pl.DataFrame:
     """Means by run, columns side by side, with the marks of the tests."""
     rows: list[list[tuple[Any, ...]]] = [[] for _ in runs]
     for number, column in enumerate(columns):
         mine = tested.slice(number * len(plan.pairs), len(plan.pairs))
         marks = _marks(column, mine, plan, len(runs), baseline)
-        low = high = np.full(len(runs), np.nan)
-        reason: list[str | None] = ["few_queries"] * len(runs)
-        if column.n:
-            found = bootstrap_intervals(column.common, level=1 - plan.alpha, rng=plan.rng)
-            low, high, reason = found.low, found.high, found.reason
+        low, high, reason = ends[number].low, ends[number].high, ends[number].reason
         for i, run in enumerate(runs):
             key = (run, str(column.measure), column.group)
             rows[i].append((*key, float(column.mean[i]), low[i], high[i], column.n, marks[i], reason[i]))

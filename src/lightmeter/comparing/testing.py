@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.comparing.columns import Column
+from lightmeter.comparing.intervals import Ends
 from lightmeter.statistics.adjust import adjusted
-from lightmeter.statistics.bootstrap import bootstrap_intervals
 from lightmeter.statistics.paired import paired_test
 from lightmeter.statistics.tukey import Form, randomised_tukey
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 TESTS = ("tukey", "t", "wilcoxon", "randomization", "bootstrap")
 #: resamples unless more are asked for, or needed so that something can be significant
 RESAMPLES = 5000
-_ENOUGH = 100_000
+_ENOUGH = 250_000
 
 PAIRS = {
     "run_a": pl.String,
@@ -81,7 +81,7 @@ def default_adjust(test: str) -> str:
 
 def enough(test: str, tests: int, alpha: float) -> int:
     """Resamples by default: for tests that are adjusted afterwards so many that something can be significant."""
-    needed = math.ceil(2 * tests / alpha) if test in ("randomization", "bootstrap") else 0
+    needed = math.ceil(1.2 * tests / alpha) if test in ("randomization", "bootstrap") else 0
     return min(max(RESAMPLES, needed), _ENOUGH)
 
 
@@ -112,14 +112,13 @@ def tests_of(column: Column, plan: Plan) -> Tested:
     return Tested(difference, made.p, made.effect, made.normality, made.reason)
 
 
-def table_of_pairs(columns: list[Column], runs: list[str], plan: Plan) -> pl.DataFrame:
-    """The table of pairs, columns one after the other."""
+def table_of_pairs(columns: list[Column], runs: list[str], plan: Plan, ends: list[Ends]) -> pl.DataFrame:
+    """The table of pairs, columns one after the other; ``ends`` are their intervals."""
     tested = [tests_of(column, plan) for column in columns]
     p = np.concatenate([t.p for t in tested])
     frames = []
     p_adjusted = np.split(adjusted(p, plan.adjust), len(columns))
-    for column, found, corrected in zip(columns, tested, p_adjusted, strict=True):
-        low, high = _intervals(column, plan)
+    for column, found, corrected, intervals in zip(columns, tested, p_adjusted, ends, strict=True):
         wins, losses, ties = _wins(column, plan)
         frames.append(
             pl.DataFrame(
@@ -129,8 +128,8 @@ def table_of_pairs(columns: list[Column], runs: list[str], plan: Plan) -> pl.Dat
                     "measure": str(column.measure),
                     "group": column.group,
                     "difference": found.difference,
-                    "low": low,
-                    "high": high,
+                    "low": intervals.low,
+                    "high": intervals.high,
                     "p": found.p,
                     "p_adjusted": corrected,
                     "effect": found.effect,
@@ -146,14 +145,6 @@ def table_of_pairs(columns: list[Column], runs: list[str], plan: Plan) -> pl.Dat
             )
         )
     return pl.concat(frames)
-
-
-def _intervals(column: Column, plan: Plan) -> tuple[Array, Array]:
-    if not column.n:
-        return (np.full(len(plan.pairs), np.nan),) * 2
-    differences = column.common[plan.pairs[:, 0]] - column.common[plan.pairs[:, 1]]
-    found = bootstrap_intervals(differences, level=1 - plan.alpha, rng=plan.rng)
-    return found.low, found.high
 
 
 def _wins(column: Column, plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
