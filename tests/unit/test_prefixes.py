@@ -46,7 +46,8 @@ TARGET = {"g": {"x": 1.0, "y": 0.0, "z": 0.0}}
         (lm.FAIR(by="two", protected="x", p=0.5), "unknown_member", {"run": {"q": ["a", "unheard of"]}}),
         (lm.Pairwise(by="two"), "no_pairs", {"qrels": {"q": {"a": 1, "b": 1, "c": 1}}}),
         (lm.Pairwise(by="two", pairs="within"), "no_pairs", {"qrels": {"q": {"a": 0, "b": 1, "c": 0}}}),
-        (lm.SignedBias(by="two", positive="x"), "no_relevant", {"qrels": {"q": {"a": 0, "d": 1}}}),
+        (lm.SignedBias(by="two", positive="x"), "no_relevant", {"qrels": {"q": {"a": 0}}}),
+        (lm.SignedBias(by="two", positive="x"), "no_relevant_retrieved", {"qrels": {"q": {"a": 0, "d": 1}}}),
         (
             lm.SignedBias(by="two", positive="x"),
             "no_known_member",

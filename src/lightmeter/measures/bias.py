@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from lightmeter.context import Context
 
 Array = NDArray[np.float64]
+#: The lowest grade that is relevant: anything above 0.
+POSITIVE = float(np.nextafter(0, 1))
 _POSITIVE_DOC = "the value whose documents have bias +1"
 _NEGATIVE_DOC = "the value whose documents have bias -1; by default the other one of two"
 _POOL = Either((Choice(tuple(SHORTHANDS)), TermOf("target")))
@@ -205,7 +207,8 @@ class SignedBias(_Leaning):
     neither side or of unknown membership counts as 0; ``over='relevant'`` divides by the view of relevant documents
     instead. ``absolute=True`` is its size, in [0, 1], lower is better: its mean over queries does not let two sides
     cancel. ``docs='all'`` needs no judgments. With ``unknown='drop'`` unknown documents are left out of both sums.
-    Undefined: ``no_relevant`` (nothing relevant was looked at), ``no_known_member``. Users: ``DCG()``, ``RBP(p=..)``,
+    Undefined: ``no_relevant``, ``no_relevant_retrieved`` (none is among the documents looked at),
+    ``no_known_member``. Users: ``DCG()``, ``RBP(p=..)``,
     and ``TopK(k=..)`` for the paper's precision form. Source: Gezici et al., Information Retrieval Journal 2021.
 
     Examples
@@ -253,7 +256,9 @@ class SignedBias(_Leaning):
         values = Values(np.abs(mean) if self.absolute else mean)
         looked = seen > 0
         values.because(~anything_known(block, self.by, self.cutoff if drawn(block) else None), NOTHING_KNOWN)
-        values.because(~(looked & counts).any(axis=1), "no_relevant")
+        if self.docs == "relevant":
+            values.because(block.count_relevant(POSITIVE) == 0, "no_relevant")
+        values.because(~(looked & counts).any(axis=1), "no_relevant_retrieved")
         told = block.membership(self.by).known if block.context.unknown == "distinct" else self._told(block)
         return values.because(~(looked & counts & told).any(axis=1), NOTHING_KNOWN)
 
