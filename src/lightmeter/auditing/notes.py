@@ -154,7 +154,11 @@ def _divided(given: Options, ranks: dict[str, RankedTable]) -> list[str]:
             else:
                 many = int(ranked.block_size[ranked.block[cut[0]]])
                 text = f"{score}: the cutoff {k} divides {many} rows of equal score"
-            rule = "they count in part" if given.ties == "expected" else "the order of the table decides who is in; ties=expected averages"
+            rule = (
+                "they count in part"
+                if given.ties == "expected"
+                else "the order of the table decides who is in; ties=expected averages"
+            )
             out.append(f"{text}: {rule}")
     return out
 
