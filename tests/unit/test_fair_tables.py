@@ -104,6 +104,12 @@ def test_passing_without_the_table(k, p, alpha, data):
         assert not passes(np.where(np.arange(k) == i, table - 1, table), p, alpha)
 
 
+def test_protected_documents_alone_always_pass():
+    # the nearest table to .875 asks for one of one; nothing asks for more
+    assert lm.fair_table(1, 0.5, 0.875).minimum.tolist() == [1]
+    assert passes([[1], [0]], 0.5, 0.875).tolist() == [True, False]
+
+
 @given(st.lists(st.booleans(), min_size=1, max_size=8), SHARE)
 def test_p_value_by_enumeration(protected, p):
     count = list(itertools.accumulate(map(int, protected)))
