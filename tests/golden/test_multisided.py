@@ -59,7 +59,6 @@ def test_parts_add_up() -> None:
         whole, disparity, relevance = (
             lm.evaluate(c, parts).mean().filter(pl.col("segment").is_null())["value"].to_list()
         )
-        c2 = collection(["0000", "0000", "0000", "0000"]) if False else c
         rest = whole - disparity + relevance
         other = lm.evaluate(c, parts, policy=lm.Uniform()).mean()
         again = other.filter(pl.col("segment").is_null())["value"].to_list()
