@@ -137,6 +137,15 @@ class Result:
             ) from None
         return pd.DataFrame(self.frame(per_query=per_query).to_dict(as_series=False))
 
+    def plot(self) -> Any:
+        """A picture: all measures of all runs.
+
+        See :func:`lightmeter.plots.scores`; there are other pictures in :mod:`lightmeter.plots`.
+        """
+        from lightmeter import plots
+
+        return plots.scores(self)
+
     def values(self, measure: Any, run: str | None = None, group: str | None = None) -> Array:
         """The values of one measure, one a query, NaN where undefined.
 

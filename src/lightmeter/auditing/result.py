@@ -71,6 +71,15 @@ class AuditResult:
         """
         return self.curves
 
+    def plot(self) -> Any:
+        """A picture: exposure ratios over all cutoffs.
+
+        See :func:`lightmeter.plots.cutoffs`; there are other pictures in :mod:`lightmeter.plots`.
+        """
+        from lightmeter import plots
+
+        return plots.cutoffs(self)
+
     def value(self, measure: str, group: str | None = None, **where: Any) -> float:
         """One value, NaN where it is undefined or masked.
 

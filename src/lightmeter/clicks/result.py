@@ -93,6 +93,15 @@ class AttentionEstimate:
             nan_to_null=True,
         )
 
+    def plot(self) -> Any:
+        """A picture: the curve with its interval.
+
+        See :func:`lightmeter.plots.attention`; there are other pictures in :mod:`lightmeter.plots`.
+        """
+        from lightmeter import plots
+
+        return plots.attention(self)
+
     def remarks(self) -> list[str]:
         """All there is to say below the table: n, where the curve stops and why, and the notes."""
         whole = len(self.weight)

@@ -163,6 +163,15 @@ class Comparison:
             out[b, a] = -out[a, b] if what in ("difference", "effect") else out[a, b]
         return out
 
+    def plot(self) -> Any:
+        """A picture: how many pairs of runs each measure tells apart.
+
+        See :func:`lightmeter.plots.significance`; there are other pictures in :mod:`lightmeter.plots`.
+        """
+        from lightmeter import plots
+
+        return plots.significance(self)
+
     def frame(self) -> pl.DataFrame:
         """Everything as one long table, ``kind`` telling the rows apart."""
         parts = {

@@ -92,7 +92,12 @@ def _panel(frame: pl.DataFrame, measure: Any, order: list[str], named: bool) -> 
         y=alt.Y("label:N", sort=order, scale=alt.Scale(domain=order), title=None, axis=axis)
     )
     title = "mean" + (f", {_WAY[better_first(measure)]}" if better_first(measure) else "")
-    x = alt.X("value:Q", title=title, axis=alt.Axis(tickCount=4), scale=alt.Scale(domain=_domain(frame), padding=8))
+    x = alt.X(
+        "value:Q",
+        title=title,
+        axis=alt.Axis(tickCount=4),
+        scale=alt.Scale(domain=_domain(frame), zero=False, padding=8),
+    )
     dots = base.mark_point(size=60, opacity=1, strokeWidth=1.5, color=theme.BLUE).encode(
         x=x,
         fill=alt.Fill("best:N", scale=alt.Scale(domain=[True, False], range=[theme.BLUE, "white"]), legend=None),
@@ -128,15 +133,19 @@ def _best(frame: pl.DataFrame, measure: Any) -> list[str]:
 
 def finding(best: dict[str, list[str]], known: dict[str, Any], names: dict[str, str]) -> str:
     """Which run is best by how many measures."""
-    directed = {m: runs for m, runs in best.items() if runs}
+    directed = [m for m in best if better_first(known[m])]
     if not directed or len(names) < 2:
         return (
             f"{next(iter(names.values()))} by {counted(len(best), 'measure')}" if len(names) == 1 else "Runs by measure"
         )
-    by = {run: [m for m, runs in directed.items() if run in runs] for run in names}
+    short = dict(zip(best, brief([known[m] for m in best]), strict=True))
+    by = {run: [m for m in directed if run in best[m]] for run in names}
     leader = max(names, key=lambda r: len(by[r]))
+    if not by[leader]:
+        return f"All runs are equal by {'the measure' if len(directed) == 1 else f'all {len(directed)} measures'}"
     if len(by[leader]) == len(directed):
-        what = f"all {len(directed)} measures" if len(directed) > 2 else listed(brief([known[m] for m in directed]))
+        what = f"all {len(directed)} measures" if len(directed) > 2 else listed(short[m] for m in directed)
         return f"{names[leader]} is best by {what}"
-    rest = [f"{names[r]} by {listed(brief([known[m] for m in by[r]]), 2)}" for r in names if r != leader and by[r]]
-    return f"{names[leader]} is best by {len(by[leader])} of {len(directed)} measures, {listed(rest, 3)}"
+    rest = [f"{names[r]} by {listed([short[m] for m in by[r]], 2)}" for r in names if r != leader and by[r]]
+    told = f"{names[leader]} is best by {len(by[leader])} of {len(directed)} measures"
+    return f"{told}, {listed(rest, 3)}" if rest else told

@@ -12,6 +12,7 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.scatter import FEWEST_ORDERED
 from lightmeter.plots.words import (
     better_first,
     brief,
@@ -310,7 +311,7 @@ def order_finding(frame: pl.DataFrame, kinds: list[str], measure: str, sign: flo
     taus = []
     for kind in kinds:
         part = frame.filter(pl.col("policy") == kind)
-        if len(part) > 2:
+        if len(part) >= FEWEST_ORDERED:
             taus.append((kind, sign * kendall(part["static"].to_numpy(), part["area"].to_numpy()).tau))
     told = listed([f"tau {number(t)} with {k}" for k, t in taus if np.isfinite(t)])
     agree = f"The order by {measure} goes with the area ({told})" if told else ""

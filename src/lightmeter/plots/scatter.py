@@ -36,7 +36,7 @@ _CONTOURS = 9
 #: Where on a contour line its level is written.
 _ALONG = 0.9
 #: Runs that an order is told of.
-_FEWEST_ORDERED = 5
+FEWEST_ORDERED = 5
 RULES = ["policy", "ties", "unknown"]
 
 
@@ -135,7 +135,7 @@ def run_finding(frame: pl.DataFrame, x: Any, y: Any, mixed: bool) -> str:
     best.setdefault(_best(frame, a), []).append(one)
     best.setdefault(_best(frame, b), []).append(two)
     told = "; ".join(f"{run} {'has ' * (not i)}the best {listed(what)}" for i, (run, what) in enumerate(best.items()))
-    tau = kendall(a, b).tau if len(frame) >= _FEWEST_ORDERED else float("nan")
+    tau = kendall(a, b).tau if len(frame) >= FEWEST_ORDERED else float("nan")
     if not math.isfinite(tau):
         return told
     how = (
@@ -255,9 +255,11 @@ def _ends(level: float, weights: tuple[float, float], domain: Any) -> dict[str, 
     if wx == 0:
         return {"x": x0, "y": level / wy, "x2": x1, "y2": level / wy}
     left, right = max(x0, (level - wy * y1) / wx), min(x1, (level - wy * y0) / wx)
-    if right - left < (x1 - x0) * 0.08:
+    upper, lower = (level - wx * left) / wy, (level - wx * right) / wy
+    # a corner that is cut off tells nothing
+    if right <= left or math.hypot((right - left) / (x1 - x0), (upper - lower) / (y1 - y0)) < 0.08:
         return None
-    return {"x": left, "y": (level - wx * left) / wy, "x2": right, "y2": (level - wx * right) / wy}
+    return {"x": left, "y": upper, "x2": right, "y2": lower}
 
 
 def _step(rough: float) -> float:

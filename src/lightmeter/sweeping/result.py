@@ -117,6 +117,15 @@ class SweepResult:
             ) from None
         return pd.DataFrame(self.frame(per_query=per_query).to_dict(as_series=False))
 
+    def plot(self) -> Any:
+        """A picture: the disparity-relevance curves.
+
+        See :func:`lightmeter.plots.curve`; there are other pictures in :mod:`lightmeter.plots`.
+        """
+        from lightmeter import plots
+
+        return plots.curve(self)
+
     def find(
         self, policy: str | None = None, run: str | None = None, user: str | None = None, by: str | None = None
     ) -> Curve:
