@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,8 @@ class DetConstSort(_ToShares):
     moves up past lower scores that can wait.
 
     Guarantee: the first k have at least floor(k p) documents of every group of target share p at every k, for any
-    number of groups, as long as the group has documents; what is broken is told. Documents of unknown group move up
-    past lower scores that can wait too. Source: Geyik, Ambler and Kenthapadi, KDD 2019 (a document never passes its
+    number of groups, as long as the group has documents; what is broken is told. Documents of unknown group too move
+    up past lower scores that can wait. Source: Geyik, Ambler and Kenthapadi, KDD 2019 (a document never passes its
     deadline here; the printed algorithm lets it by one rank, counting from 0).
 
     Examples
@@ -40,12 +40,14 @@ class DetConstSort(_ToShares):
         queue = _Queue(len(lists.row), lists.ranks)
         taken = np.zeros(lists.size.shape, dtype=np.int64)
         before = np.zeros(groups.share.shape, dtype=np.int64)
+        room = np.minimum(block.length, depth)
         # rounding down leaves at most one document a group out, so that many ranks more fill the list
-        for rank in range(1, depth + groups.width + 1):
+        last = room + (groups.share > 0).sum(axis=1)
+        for rank in range(1, int(last.max(initial=0)) + 1):
             needed = lowest_counts(groups.share, rank)
             wanted = np.zeros(lists.size.shape, dtype=bool)
             wanted[:, :-1] = (needed > before) & (taken[:, :-1] < lists.size[:, :-1])
-            wanted &= (queue.length < depth)[:, None]
+            wanted &= ((queue.length < room) & (rank <= last))[:, None]
             heads = lists.heads(taken)
             # the higher scores of those due at one rank come in first
             for _ in range(int(wanted.sum(axis=1).max(initial=0))):
@@ -55,17 +57,17 @@ class DetConstSort(_ToShares):
                 taken[row, slot] += 1
                 queue.insert(row, heads[row, slot], np.full(len(row), rank))
             before = needed
-            if (queue.length >= depth).all():
-                break
-        self._unknown(lists, taken, queue, depth)
-        return np.where(np.arange(lists.ranks) < queue.length[:, None], queue.place, -1)
+        _unknown(lists, queue)
+        # those who come in together may be more than there is room for
+        return np.where(queue.at < np.minimum(queue.length, room)[:, None], queue.place, -1)
 
-    def _unknown(self, lists: Lists, taken: Index, queue: Any, depth: int) -> None:
-        """Documents of no group come in wherever they pass somebody; the others follow at the end."""
-        own = lists.slots - 1
-        for number in range(int(lists.size[:, own].max(initial=0))):
-            row = np.flatnonzero(lists.size[:, own] > number)
-            queue.insert(row, lists.places[row, lists.start[row, own] + number], None)
+
+def _unknown(lists: Lists, queue: _Queue) -> None:
+    """Documents of no group come in wherever they pass somebody; the others follow at the end."""
+    own = lists.slots - 1
+    for number in range(int(lists.size[:, own].max(initial=0))):
+        row = np.flatnonzero(lists.size[:, own] > number)
+        queue.insert(row, lists.places[row, lists.start[row, own] + number], None)
 
 
 class _Queue:

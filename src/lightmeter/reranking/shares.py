@@ -110,7 +110,8 @@ class DetGreedy(_ToShares):
     At rank k a group of target share p is below its least with fewer than floor(k p) documents, below its most with
     fewer than ceil(k p). Guarantee: with up to three groups the first k have at least floor(k p) of every group at
     every k, as long as the group has documents; with more groups two may fall short at one rank, and what is broken is
-    told. Documents of unknown group may stand anywhere. Source: Geyik, Ambler and Kenthapadi, KDD 2019.
+    told. A document of unknown group may stand anywhere; it takes a place that no group gets, so with such documents
+    the guarantee may break (DetConstSort keeps it). Source: Geyik, Ambler and Kenthapadi, KDD 2019.
 
     Examples
     --------
