@@ -193,3 +193,29 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     out = capsys.readouterr()
     assert out.out == ""
     assert "such as @20" in out.err
+
+
+def test_drawn_where_exposure_is_not_exact() -> None:
+    """Rank transposition for a user who reads the documents: estimates of drawn rankings, in units of the range."""
+    user, policy = lm.Cascade(p=0.8, u=0.6), lm.RankTransposition(theta=0.3)
+    qrels, run = {"q": {"a": 2, "b": 1, "c": 0, "d": 0}}, {"q": list("cabd")}
+    c = lm.load(run=run, qrels=qrels)
+    measures = [m(user=user, target=COMPLETE) for m in (lm.EED, lm.EER, lm.EEL, lm.nEED, lm.nEER, lm.nEEL)]
+    result = lm.evaluate(c, measures, policy=policy, samples=300, rng=2)
+    found = [x.values for x in result.cells]
+    rankings = [list(o) for o in itertools.permutations("abcd")]
+    every = lm.load(run={str(i): {"q": o} for i, o in enumerate(rankings)}, qrels=qrels)
+    ends = {m: [x.values.value[0] for x in lm.evaluate(every, [m]).cells] for m in measures[:3]}
+    # EED is highest, EER lowest and highest, and EEL highest, at single rankings; EEL is lowest at the oracle
+    oracle = lm.evaluate(c, measures[:3], policy=lm.Oracle()).cells
+    assert oracle[2].values.value[0] == pytest.approx(0.0, abs=1e-12)
+    eer, eel = ends[measures[1]], ends[measures[2]]
+    assert found[4].value[0] == pytest.approx((found[1].value[0] - min(eer)) / (max(eer) - min(eer)))
+    assert found[5].value[0] == pytest.approx(found[2].value[0] / max(eel))
+    assert 0 <= found[3].value[0] < 1
+    for plain, normal, span in zip(found[1:3], found[4:], (max(eer) - min(eer), max(eel)), strict=True):
+        assert plain.se is not None
+        assert normal.se is not None
+        assert normal.se[0] == pytest.approx(plain.se[0] / span)
+        assert plain.se[0] > 0
+    assert "nEED" in result.conventions["drawn"]
