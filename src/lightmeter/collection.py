@@ -87,14 +87,16 @@ class Collection:
             keep &= self.query_weight > 0
         return np.flatnonzero(keep)
 
-    def attribute(self, name: str) -> Attribute:
-        """An attribute by name; ``'gender & age'`` is the intersection of two.
+    def attribute(self, name: str | tuple[str, ...]) -> Attribute:
+        """An attribute by name; ``'gender & age'``, or both names, is their intersection.
 
         Raises
         ------
         LightmeterError
             Where there is none of that name.
         """
+        if isinstance(name, tuple):
+            name = JOIN.join(name)
         if name not in self.attributes and any(
             name in t.extra.columns for t in self.columns_of_runs if t.extra is not None
         ):

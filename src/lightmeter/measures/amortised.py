@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.exposure.estimates import FEW_SAMPLES, mixture
-from lightmeter.measures.base import Measure
+from lightmeter.measures.base import BY, Measure
 from lightmeter.measures.gains import DCG
-from lightmeter.measures.groups import BY, NOTHING_KNOWN
+from lightmeter.measures.groups import NOTHING_KNOWN
 from lightmeter.measures.totals import (
     Totals,
     distinct_members,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lightmeter.errors import TermError
 from lightmeter.intersections import JOIN
+from lightmeter.params import Either, ListOf, Text
 from lightmeter.terms import Cutoff
 from lightmeter.users import User
 from lightmeter.values import Values, as_values
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Need = Literal["judgments", "groups", "scores", "samples", "intents", "segments"]
+#: One attribute, or several for their intersections.
+BY = Either((Text("an attribute's name in quotes"), ListOf(Text("an attribute's name in quotes"), 2)))
 #: Why a measure that is reduced over queries has no value for one.
 BY_QUERY = "across_queries"
 

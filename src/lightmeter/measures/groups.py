@@ -15,10 +15,11 @@ from lightmeter.block import Block
 from lightmeter.distributions import Distribution, distribution
 from lightmeter.divergences import JSD, Divergence
 from lightmeter.errors import LightmeterError
+from lightmeter.measures.base import BY as BY
 from lightmeter.measures.base import Measure
 from lightmeter.measures.cascade import ERR
 from lightmeter.measures.gains import DCG
-from lightmeter.params import Choice, Either, ListOf, Maybe, TermOf, Text, param
+from lightmeter.params import Choice, Either, Maybe, TermOf, Text, param
 from lightmeter.sums import sum_by
 from lightmeter.targets import SHORTHANDS, Target
 from lightmeter.users import User
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from lightmeter.context import Context
 
 Array = NDArray[np.float64]
-#: One attribute, or several for their intersections.
-BY = Either((Text("an attribute's name in quotes"), ListOf(Text("an attribute's name in quotes"), 2)))
 _BY = BY
 _BY_DOC = "attribute whose groups are looked at"
 _TARGET = Maybe(Either((Choice(tuple(SHORTHANDS)), TermOf("target"))))

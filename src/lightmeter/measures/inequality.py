@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.measures.amortised import AMORTISED_DOC, DOCS, DOCS_DOC, USER_DOC, Docs, OfExposure
+from lightmeter.measures.base import BY
 from lightmeter.measures.gains import DCG
-from lightmeter.measures.groups import BY
 from lightmeter.measures.totals import Totals
 from lightmeter.params import Flag, Maybe, Number, TermOf, param
 from lightmeter.sums import sum_by

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.catalogue import Entries, catalogue, system_entries, target_entries
-from lightmeter.measures.base import Measure
+from lightmeter.measures.base import BY, Measure
 from lightmeter.measures.gains import RBP
-from lightmeter.measures.groups import BY
 from lightmeter.measures.totals import spread_memberships
 from lightmeter.params import Choice, Maybe, Number, TermOf, param
 from lightmeter.rankings import Ranked

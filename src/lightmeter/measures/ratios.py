@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.measures.amortised import AMORTISED_DOC, DOCS, DOCS_DOC, USER_DOC, Docs, OfExposure
+from lightmeter.measures.base import BY
 from lightmeter.measures.gains import DCG
-from lightmeter.measures.groups import BY
 from lightmeter.measures.totals import Totals
 from lightmeter.params import Flag, Maybe, Number, TermOf, Text, param
 from lightmeter.users import User
