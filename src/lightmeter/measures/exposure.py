@@ -22,9 +22,9 @@ from lightmeter.exposure.estimates import mixture
 from lightmeter.exposure.flat import Flat, flat_exposure
 from lightmeter.exposure.reach import endless
 from lightmeter.exposure.targets import TargetExposure, group_square, group_targets, spread_unknown, target_exposure
-from lightmeter.measures.base import Measure
+from lightmeter.measures.base import BY, Measure
 from lightmeter.measures.gains import RBP
-from lightmeter.params import Choice, Maybe, TermOf, Text, param
+from lightmeter.params import Choice, Maybe, TermOf, param
 from lightmeter.rankings import Ranked
 from lightmeter.sums import sum_by
 from lightmeter.targets import Ideal, Target
@@ -66,9 +66,7 @@ class ExpectedExposure(ExposureMeasure, abstract=True):
 
     user: User = param(default=RBP(p=0.5), accepts=TermOf("user"), doc="user model", always=True)
     target: Target = param(default=Ideal(), accepts=TermOf("target"), doc="target exposure")
-    by: str | None = param(
-        default=None, accepts=Maybe(Text("an attribute's name in quotes")), doc="attribute; None: individual documents"
-    )
+    by: str | None = param(default=None, accepts=Maybe(BY), doc="attribute; None: individual documents")
     docs: Literal["relevant", "all"] = param(
         default="relevant", accepts=_DOCS, doc="documents whose exposure groups are given (with by)"
     )
@@ -142,7 +140,7 @@ class ExpectedExposure(ExposureMeasure, abstract=True):
         judgments = context.collection.judgments
         keep = np.ones(len(flat.row), dtype=bool)
         if self.docs == "relevant" and judgments is not None:
-            keep = np.append(judgments.gain, 0.0)[flat.judgment] > 0
+            keep = judgments.gain_or_0[flat.judgment] > 0
         row = flat.row[keep]
         entry = ranked.member_row(str(self.by))[row]
         ranking, value, exposure = spread_unknown(
