@@ -84,6 +84,19 @@ def test_sign_flip_as_scipy():
     )
 
 
+def test_the_bootstrap_resample_by_resample():
+    d = np.round(np.random.default_rng(3).normal(0.6, 1, size=9), 1)
+    generator = np.random.default_rng(0)
+    observed = abs(scipy.stats.ttest_1samp(d, 0).statistic)
+    extreme = 0
+    for _ in range(2000):
+        drawn = d[generator.integers(0, 9, size=9)] - d.mean()
+        deviation = drawn.std(ddof=1)
+        t = abs(drawn.mean()) / deviation * 3 if deviation > 1e-9 else np.inf
+        extreme += t >= observed
+    assert paired_test(d[None], "bootstrap", resamples=2000).p[0] == (extreme + 1) / 2001
+
+
 def test_the_bootstrap_agrees_with_t_where_t_is_right():
     d = np.random.default_rng(4).normal(0.15, 1.0, size=(6, 60))
     assert paired_test(d, "bootstrap", resamples=20_000).p == pytest.approx(paired_test(d, "t").p, abs=0.03)
