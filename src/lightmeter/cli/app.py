@@ -283,6 +283,41 @@ def sample(
 
 
 @app.command(cls=PlainCommand, context_settings=_HELP)
+def rerank(
+    run_file: takes.RerankedRun,
+    method: takes.RerankMethod = None,
+    qrels: takes.Qrels = None,
+    groups: takes.Groups = None,
+    targets: takes.Targets = None,
+    columns: takes.Columns = None,
+    ordinal: takes.Ordinal = None,
+    bins: takes.Bins = None,
+    bias: takes.Bias = None,
+    measures: takes.RerankMeasures = None,
+    samples: takes.DrawnSamples = None,
+    rng: takes.Seed = None,
+    depth: takes.DrawnDepth = None,
+    ties: takes.DrawnTies = None,
+    unknown: takes.RerankUnknown = "drop",
+    missing: takes.Missing = "zero",
+    strict: takes.Strict = False,
+    plugins: takes.Plugin = None,
+    form: takes.RerankForm = None,
+    made: takes.RerankOutput = None,
+    manifest: takes.Manifest = None,
+    quiet: takes.Quiet = False,
+) -> Any:
+    """Make fairer, more varied or random rankings of a run, write them, and show measures before and after.
+
+    Below the table it says whether the method's guarantee holds, and where it does not.
+    """
+    given = dict(locals())
+    from lightmeter.cli.rerank import Request
+
+    return Request.of(runs=[given.pop("run_file")], **given).run
+
+
+@app.command(cls=PlainCommand, context_settings=_HELP)
 def measures(name: takes.Name = None, plugins: takes.Plugin = None, form: takes.MeasuresForm = "table") -> Any:
     """List the measures, or show all about one."""
     from functools import partial

@@ -13,7 +13,7 @@ from lightmeter.errors import LightmeterError, suggest
 from lightmeter.output.plain import printable
 
 #: Commands and options that belong to the contract and come with later versions.
-_COMMANDS = ("rerank", "train")
+_COMMANDS = ("train",)
 _OPTIONS = ("--report",)
 _SLIP = 0.75
 _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
@@ -40,7 +40,7 @@ def later(arguments: list[str]) -> str | None:
         return str(
             not_yet(
                 f"the command '{arguments[0]}'",
-                "There are: evaluate, audit, sweep, compare, attention, sample, measures, demo.",
+                "There are: evaluate, audit, sweep, compare, attention, sample, rerank, measures, demo.",
             )
         )
     for text in arguments:

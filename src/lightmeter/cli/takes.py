@@ -293,4 +293,57 @@ DrawnOutput = Annotated[
         "TREC; .gz and .zst compress.",
     ),
 ]
+# Reranking
+RerankedRun = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="The run to rerank: a TREC file or a table, plain or compressed.", show_default=False
+    ),
+]
+RerankMethod = Annotated[
+    str | None,
+    _option(
+        "--method",
+        takes="METHOD",
+        text="A reranker such as \"DetConstSort(by='gender')\" or \"FairTopK(by='gender', protected='f', p=0.4)@10\", "
+        "or a policy such as 'PlackettLuce(alpha=1)'; 'lightmeter measures' lists them.",
+    ),
+]
+RerankMeasures = Annotated[
+    list[str] | None,
+    _option(
+        "--measure",
+        "-m",
+        takes="MEASURE",
+        text="What to show before and after, such as nDCG@10; repeat it for several. By default relevance, disparity "
+        "of exposure and what the method is after.",
+    ),
+]
+RerankUnknown = Annotated[
+    str,
+    _option(
+        "--unknown",
+        takes="drop|error",
+        text="Documents whose group is not known: belong to none, or refused.",
+        default=True,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Write nothing and exit with 2 where the method's guarantee does not hold."),
+]
+RerankForm = Annotated[
+    str | None,
+    _option("--format", "-f", takes="FORMAT", text="Of the table: table (default), csv, jsonl, latex or markdown."),
+]
+RerankOutput = Annotated[
+    str | None,
+    _option(
+        "--output",
+        "-o",
+        takes="FILE",
+        text="Write the rankings there: .csv, .tsv, .jsonl and .parquet are tables, other names TREC; .gz and .zst "
+        "compress.",
+    ),
+]
 Seed = Annotated[str | None, _option("--rng", takes="SEED", text="Seed of what is drawn at random; by default 0.")]

@@ -34,8 +34,8 @@ class FairExposure(Reranker, Cutoff):
 
     ``constraint='parity'``: the groups' mean exposures are equal; ``'treatment'``: mean exposure divided by mean merit
     is; ``'impact'``: mean of exposure times merit divided by mean merit is. Relevance is the sum of exposure times
-    merit. Groups are those of the query's documents; a document of several values counts in each, a share counts as
-    such, and one of unknown value in none.
+    merit; merits below 0 are refused where they are divided by, and taken for parity. Groups are those of the query's
+    documents; a document of several values counts in each, a share counts as such, and one of unknown value in none.
 
     This is the linear programme over doubly stochastic matrices of documents and ranks. It is solved over rankings
     instead, which are that set's corners: columns are added until none improves it (HiGHS solves the programmes of
@@ -71,15 +71,16 @@ class FairExposure(Reranker, Cutoff):
 
     def prepare(self, context: Context, ranked: Ranked) -> None:
         context.collection.attribute(self.attribute)
-        prepare_merits(self, context, ranked, self.merit, self.file)
+        prepare_merits(self, context, ranked, self.merit, self.file, signed=self.constraint == "parity")
 
     def reorder(self, block: Block, draw: Draw) -> Reordered:
         merit = merits(block, self.merit, self.file)
         view = seen(self.user, block, self.cutoff)
         rows, why = self._rows(block, merit)
-        some = merit.max(axis=1, initial=0.0) > 0
-        why[~some] = NO_MERIT
-        rows[~some] = 0.0
+        if self.constraint != "parity":
+            some = merit.max(axis=1, initial=0.0) > 0
+            why[~some] = NO_MERIT
+            rows[~some] = 0.0
         made = best_mixtures(merit, rows, view, block.valid)
         self._tell(made, rows, view, why)
         return Reordered(made.order, made.origin, why, made.weight)

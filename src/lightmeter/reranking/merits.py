@@ -27,8 +27,10 @@ USER_DOC = "user model of a reader who knows the rank only"
 NO_MERIT = "no document has merit, so the ranking stays as given"
 
 
-def prepare_merits(reranker: Reranker, context: Context, ranked: Ranked, merit: str, file: str | None) -> None:
-    """Refuse merits that are not there or below 0.
+def prepare_merits(
+    reranker: Reranker, context: Context, ranked: Ranked, merit: str, file: str | None, *, signed: bool = False
+) -> None:
+    """Refuse merits that are not there, or below 0 where they are shared (not ``signed``).
 
     Raises
     ------
@@ -48,12 +50,12 @@ def prepare_merits(reranker: Reranker, context: Context, ranked: Ranked, merit: 
             "merit='grade' with judgments, or a column of numbers from 0."
         )
     number = ranked.run.score if merit == "score" else column_of(ranked, merit, file)
-    below = np.flatnonzero(number < 0)
+    below = np.flatnonzero((number < 0) & (not signed))
     if len(below):
         row = int(below[0])
         raise LightmeterError(
             f"{reranker}: document {ranked.run.ids[row]!r} has the {merit} {number[row]:g}, and merit is a share of "
-            "what there is. Accepted: numbers from 0, such as merit='a column' of probabilities or grades."
+            "what there is. Accepted: numbers from 0, such as merit='grade' with judgments, or a column."
         )
 
 
