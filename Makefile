@@ -28,7 +28,7 @@ test: $(VENV)/.installed-dev
 
 # The property tests with 2,000 examples each: long.
 fuzz: $(VENV)/.installed-dev
-	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) tests/properties tests/io tests/unit tests/exposure $(ARGS)
+	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) tests/properties tests/io tests/unit tests/exposure tests/audit $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	@$(BIN)/python -m ruff check .

@@ -196,6 +196,8 @@ WRONG = {
     "no such user": ([*BASE, "--user", "DGC"], "DGC"),
     "ties": ([*BASE, "--ties", "docno"], "--ties is 'docno'"),
     "preset": ([*BASE, "--preset", "ll14"], "--preset is 'll14'"),
+    "preset by query": ([*BASE, "--preset", "ll144", "--per-query"], "has no rows by query"),
+    "seed": ([*BASE, "--rng", "-1"], "--rng is '-1'"),
     "inferred": ([*BASE, "--inferred", "race"], "inferred: 'race' is no group"),
     "quantity": (["people.csv", "--score", "p", "--group", "age"], "--bins age="),
     "bins of no group": ([*BASE, "--bins", "age=0,40"], "bins are given for 'age'"),
@@ -276,3 +278,42 @@ def test_constant_scores(run: Command, folder: Path):
     assert by["count", 15, "b"]["value"] == 7.5
     assert by["ndkl", 15, None]["reason"] == "tied"
     assert "fisher_p_holm" not in {r["measure"] for r in rows}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("rng", -1, "rng is -1"),
+        ("rng", "x", "rng is 'x'"),
+        ("resamples", 1.5, "resamples is 1.5"),
+        ("cutoffs", [2.5], "a cutoff is 2.5"),
+        ("min_cell", 0, "min_cell is 0"),
+        ("level", 1, "level is 1"),
+        ("ties", "docno", "ties is 'docno'"),
+        ("preset", "x", "preset is 'x'"),
+        ("group", [], "no group is given"),
+        ("score", 3, "score is 3"),
+        ("reference", {"h": "a"}, "reference: 'h' is no group"),
+        ("users", ["ERR(max_grade=4)"], "a table of people has none"),
+    ],
+)
+def test_options_of_the_function(option: str, value: Any, message: str):
+    given: dict[str, Any] = {"score": "p", "group": "g", "min_cell": 1, option: value}
+    with pytest.raises(lm.LightmeterError, match=message):
+        lm.audit({"p": [2, 1], "g": ["a", "b"]}, **given)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"p": [1, 2], "g": ["a"]}, "columns differ in length"),
+        ({"p": [1, "x"], "g": ["a", "b"]}, "p"),
+        ({"p": [1, None], "g": ["a", "b"]}, "the score is missing"),
+        ({"p": [1, float("nan")], "g": ["a", "b"]}, "not a finite number"),
+        ([[1, 2]], "cannot be read"),
+        ({}, "rows|column"),
+    ],
+)
+def test_tables_of_the_function(table: Any, message: str):
+    with pytest.raises(lm.LightmeterError, match=message):
+        lm.audit(table, score="p", group="g", min_cell=1)

@@ -192,6 +192,8 @@ def test_ties_at_the_cutoff_are_told():
     assert any("the cutoff 40 divides 30 rows of equal score" in n for n in result.notes)
     averaged = lm.audit(table, score="p", group="g", cutoffs=[20, 40], ties="expected", resamples=0)
     assert averaged.value("count", "f", cutoff=40) == 20.0
+    test = averaged.rows.filter(pl.col("measure") == "fisher_p")
+    assert test.sort("cutoff")["reason"].to_list() == [None, "tied"]  # 20 is whole by chance
     assert averaged.value("exposure_ratio", "m", cutoff=40) == pytest.approx(1.0, abs=1e-12)
     assert result.value("exposure_ratio", "m", cutoff=40) < 1.0
 

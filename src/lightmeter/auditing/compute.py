@@ -32,9 +32,13 @@ class One:
     Attributes
     ----------
     rows
-        Of the whole table, not masked yet; :attr:`divided` cutoffs divide a block of equal scores.
+        Of the whole table, not masked yet.
+    curves
+        Of the groups that are shown.
     each
         Sums by query, where those are asked for.
+    best
+        The group of the highest rate, by rate and cutoff.
     resamples, whole
         How many resamples the intervals at cutoffs and those of the whole list rest on; 0: there are none.
     """
@@ -90,7 +94,7 @@ def audit_one(
         for row in rows_of(figure, how, attribute, score, now.count[0], now.top[figure.cutoff][0], itself=itself):
             rows.append(row)
             if not several:
-                rows += beside(figure, row)
+                rows += beside(figure, row, divided=ranked.divided(figure.cutoff))
     rows += _prefix_rows(ranked, codes, attribute, score, given)
     each = by_query(ranked, codes, groups, label, asked) if several and given.per_query else None
     curves = Curves(

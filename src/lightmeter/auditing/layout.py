@@ -13,10 +13,8 @@ from lightmeter.output.text import aligned, cells
 if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult
 
-Cell = tuple[float | None, float | None, float | None, str | None]
 WIDTH = 120
 _WHOLE_NUMBERS = ("count", "n")
-_PLAIN = ("masked",)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from lightmeter.auditing.preset import small_categories
 from lightmeter.auditing.ranked import RankedTable
 from lightmeter.auditing.rates import FOUR_FIFTHS
 from lightmeter.auditing.request import Options
-from lightmeter.auditing.resample import user_names
 from lightmeter.auditing.rows import ENOUGH, Row
-from lightmeter.auditing.table import UNKNOWN, Attribute, AuditTable
+from lightmeter.auditing.table import Attribute, AuditTable
 from lightmeter.errors import LightmeterError, suggest
 
 _TIES = {
@@ -46,7 +45,7 @@ def conventions(
     if given.primary is not None:
         out["primary cutoff"] = f"{given.primary}, named beforehand"
     out["exposure"] = f"mean over all members of the group; {given.users[0]}, 0 below the cutoff" + (
-        f"; beside it {', '.join(user_names(given.users[1:]))}" if given.users[1:] else ""
+        f"; beside it {', '.join(map(str, given.users[1:]))}" if given.users[1:] else ""
     )
     out["reference"] = "; ".join(f"{a.name} {_shown(a, base[a.name], hidden[a.name])}" for a in data.attributes)
     out["ratios of rates"] = "to the group with the highest rate" + (
@@ -102,7 +101,6 @@ def warnings(
     hidden: dict[str, NDArray[np.bool_]],
     ranks: dict[str, RankedTable],
     rows: list[Row],
-    asked: list[str],
 ) -> list[str]:
     """What to beware of, one sentence or two each."""
     out = []
@@ -200,13 +198,10 @@ def manifest(data: AuditTable, given: Options, rules: dict[str, str], told: list
         "label": data.label_name,
         "rows": len(data),
         "queries": len(data.queries) if data.queries is not None else None,
-        "users": user_names(given.users),
+        "users": [str(u) for u in given.users],
         "preset": given.preset,
         "conventions": rules,
         "notes": told,
         "ignored": dict(data.ignored),
         "inputs": [{"name": data.source.name, "files": list(data.source.files)}],
     }
-
-
-__all__ = ["UNKNOWN", "check_inferred", "conventions", "manifest", "warnings"]

@@ -12,14 +12,15 @@ from lightmeter.auditing import notes
 from lightmeter.auditing import preset as presets
 from lightmeter.auditing.compute import One, audit_one
 from lightmeter.auditing.figures import Compared
-from lightmeter.auditing.guards import SMALL, masked, masks
+from lightmeter.auditing.guards import SMALL, Mask, masked, masks
 from lightmeter.auditing.queries import query_rows
 from lightmeter.auditing.ranked import RankedTable, Ties
 from lightmeter.auditing.rates import holm
-from lightmeter.auditing.request import check_cutoffs, listed, names, options, references
+from lightmeter.auditing.request import Options, check_cutoffs, names, options, references
 from lightmeter.auditing.result import AuditResult
 from lightmeter.auditing.rows import Row, frame_of
-from lightmeter.auditing.table import AuditTable, read_audit_table
+from lightmeter.auditing.table import Attribute, AuditTable, read_audit_table
+from lightmeter.errors import LightmeterError
 from lightmeter.users import User
 
 
@@ -150,13 +151,12 @@ def audit(
     if preset is not None:
         wanted = presets.combined(wanted)
     data = read_audit_table(table, score=names("score", score), group=wanted, label=label, query=query, bins=bins)
-    return _audit(data, given, listed(group), reference, rng, progress)
+    return _audit(data, given, reference, rng, progress)
 
 
 def _audit(
     data: AuditTable,
-    given: Any,
-    asked: list[str],
+    given: Options,
     reference: str | Mapping[str, str] | None,
     rng: int | np.random.Generator,
     progress: Callable[[int, int], None] | None,
@@ -169,19 +169,18 @@ def _audit(
     tick = _Steps(progress, len(streams), given.resamples)
     done = 0
     rows: list[Row] = []
-    curves, frames, ranks, found = [], [], {}, {}
+    curves: list[pl.DataFrame] = []
+    frames: list[pl.DataFrame] = []
+    ranks: dict[str, RankedTable] = {}
+    found: dict[tuple[str, str], One] = {}
     for score, values in data.scores.items():
         ranked = RankedTable(values, data.query, given.ties, name=score, source=data.source)
         check_cutoffs(given, data, ranked.longest)
         label = None if data.label is None else data.label[ranked.order]
         ranks[score] = ranked
         for attribute in data.attributes:
-            small = attribute.counts < SMALL * len(data)
-            eligible = ~hidden[attribute.name][:-1]
-            if given.preset is not None:
-                eligible &= ~small
-            compared = Compared(base[attribute.name], eligible if eligible.any() else np.ones_like(eligible))
-            one: One = audit_one(
+            compared = Compared(base[attribute.name], _eligible(attribute, hidden[attribute.name], given, len(data)))
+            one = audit_one(
                 ranked,
                 attribute,
                 score,
@@ -215,7 +214,7 @@ def _audit(
     if data.queries is not None:
         frame = pl.concat([*frames, frame.select(pl.lit(None, dtype=pl.String).alias("query"), pl.all())])
     rules = notes.conventions(data, given, base, hidden, ranks, found, (tests, primary_tests), several)
-    told = notes.warnings(data, given, hidden, ranks, whole, asked)
+    told = notes.warnings(data, given, hidden, ranks, whole)
     return AuditResult(
         frame,
         pl.concat(curves),
@@ -226,11 +225,21 @@ def _audit(
     )
 
 
+def _eligible(attribute: Attribute, hidden: Mask, given: Options, total: int) -> Mask:
+    """Which groups can be the one of the highest rate: those that are shown and, in a preset, not set apart."""
+    eligible: Mask = ~hidden[:-1]
+    if given.preset is not None:
+        eligible = eligible & (attribute.counts >= SMALL * total)
+    return eligible if eligible.any() else np.ones_like(eligible)
+
+
 def _streams(rng: int | np.random.Generator, many: int) -> list[np.random.Generator]:
     """Random numbers of their own for each attribute and score, so that no one depends on the others."""
     if isinstance(rng, np.random.Generator):
         return list(rng.spawn(many))
-    return [np.random.default_rng(s) for s in np.random.SeedSequence(rng).spawn(many)]
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise LightmeterError(f"rng is {rng!r}. Accepted: a whole number from 0 up, or a NumPy generator.")
+    return [np.random.default_rng(s) for s in np.random.SeedSequence(int(rng)).spawn(many)]
 
 
 class _Steps:

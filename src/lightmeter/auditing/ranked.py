@@ -101,6 +101,12 @@ class RankedTable:
         start, end = self.start[places], self.end[places]
         return np.clip(cutoff - start, 0, end - start) / (end - start)
 
+    def divided(self, cutoff: int | None) -> bool:
+        """Whether the cutoff divides rows that are averaged."""
+        if cutoff is None or not self.averaged:
+            return False
+        return bool(((self.start < cutoff) & (cutoff < self.end)).any())
+
 
 def view_of(user: User, ranks: int) -> Array:
     """What ranks 1 .. ``ranks`` are worth to a user who knows the rank only."""

@@ -18,8 +18,8 @@ TESTED = "selection_rate_ratio"
 FOUR_FIFTHS = 0.8
 
 
-def beside(figure: Figure, row: Row) -> Iterator[Row]:
-    """The rows that stand beside a ratio of selection rates."""
+def beside(figure: Figure, row: Row, *, divided: bool) -> Iterator[Row]:
+    """The rows that stand beside a ratio of selection rates; ``divided``: the cutoff divides rows that are averaged."""
     if figure.measure != TESTED or figure.count is None or figure.size is None or row.index is None:
         return
     if figure.reference is None or row.index == figure.reference:
@@ -27,8 +27,7 @@ def beside(figure: Figure, row: Row) -> Iterator[Row]:
     numbers = [figure.count[row.index], figure.size[row.index], figure.count[figure.reference]]
     numbers.append(figure.size[figure.reference])
     bare = replace(row, low=float("nan"), high=float("nan"), reason=None)
-    if any(x != round(x) for x in numbers):
-        # equal scores are averaged across the cutoff: nobody can say who is selected
+    if divided:  # nobody can say who is selected
         yield replace(bare, measure="fisher_p", value=float("nan"), reason="tied")
         return
     one, size, other, other_size = (int(x) for x in numbers)

@@ -55,6 +55,8 @@ def options(
         )
     if preset is not None and preset not in PRESETS:
         raise LightmeterError(f"preset is {preset!r}.{suggest(str(preset), PRESETS)} Accepted: {', '.join(PRESETS)}.")
+    if preset is not None and per_query:
+        raise LightmeterError(f"the preset {preset} has no rows by query. Give one of preset and per_query.")
     asked = [_number("a cutoff", k, _WHOLE) for k in listed(cutoffs)]
     primary = None if primary_cutoff is None else int(_number("the primary cutoff", primary_cutoff, _WHOLE))
     if primary is not None:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from lightmeter.auditing.ranked import RankedTable, view_of
 from lightmeter.auditing.sums import Asked, Cutoff, Sums
-from lightmeter.users import User
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -242,8 +241,3 @@ def resampled_queries(each: Sums, resamples: int, rng: np.random.Generator) -> S
         exposure=dict(zip(exposure, parts[middle:], strict=True)),
         places={k: rest[:, i] for i, k in enumerate(places)},
     )
-
-
-def user_names(users: tuple[User, ...]) -> list[str]:
-    """Users in notation."""
-    return [str(u) for u in users]
