@@ -35,6 +35,23 @@ def python(block: str) -> str:
     return f"```python\n{code}```\n```text\n{out.getvalue().rstrip()}\n```\n"
 
 
+def console(block: str) -> str:
+    """Commands on the files of the demo, and what they print on standard output."""
+    import shlex
+    import shutil
+    import tempfile
+
+    out = []
+    with tempfile.TemporaryDirectory() as folder:
+        for file in (ROOT / "src" / "lightmeter" / "data" / "demo").iterdir():
+            shutil.copy(file, folder)
+        for command in re.findall(r"^\$ lightmeter (.*)$", block, re.MULTILINE):
+            arguments = [sys.executable, "-m", "lightmeter", *shlex.split(command)]
+            done = subprocess.run(arguments, capture_output=True, text=True, check=True, cwd=folder)
+            out.append(f"$ lightmeter {command}\n{done.stdout}")
+    return f"```console\n{''.join(out).rstrip()}\n```\n"
+
+
 def catalogue() -> str:
     """The generated list of terms."""
     return run("measures", "-f", "markdown").rstrip() + "\n"
@@ -42,7 +59,7 @@ def catalogue() -> str:
 
 def refreshed(text: str) -> str:
     """A page with every marked block made anew."""
-    made = {"demo": lambda _: demo(), "python": python, "catalogue": lambda _: catalogue()}
+    made = {"demo": lambda _: demo(), "python": python, "console": console, "catalogue": lambda _: catalogue()}
     for name, make in made.items():
         pattern = re.compile(rf"(<!-- {name} -->\n)(.*?)(<!-- /{name} -->)", re.DOTALL)
         text = pattern.sub(lambda m, make=make: m.group(1) + make(m.group(2)) + m.group(3), text)

@@ -21,9 +21,9 @@ Mask = NDArray[np.bool_]
 
 
 class UniquePerValue(Reranker):
-    """At most ``most`` documents of one value: from the top down, the others are dropped or moved down.
+    """At most one document of a value, or a few: from the top down, the others are dropped or moved down.
 
-    A document of several values counts in each of them, and is left out where any is full. A document of unknown value
+    ``most`` documents of one value stay. A document of several values counts in each of them, and is left out where any is full. A document of unknown value
     is a value of its own and always stays. ``keep='drop'`` leaves the others out, so that rankings get shorter;
     ``'demote'`` puts them behind all that stay, in their order.
 
