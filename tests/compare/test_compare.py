@@ -8,6 +8,7 @@ import pytest
 
 import lightmeter as lm
 from lightmeter.statistics.adjust import adjusted
+from lightmeter.statistics.bootstrap import bootstrap_intervals
 from lightmeter.statistics.correlation import kendall
 from lightmeter.statistics.paired import paired_test
 from lightmeter.statistics.tukey import randomised_tukey
@@ -115,6 +116,28 @@ def test_discriminative_power(made):
         curve = made.asl().filter(pl.col("measure") == row["measure"])
         assert curve["p"].to_list() == sorted(p.to_list())
         assert curve["pair"].to_list() == [1, 2, 3, 4, 5, 6]
+
+
+def test_discriminative_power_at_a_level():
+    p = sorted(lm.compare(world(), ["GF(by='side')"]).pairs["p"].to_list())
+    alpha = (p[2] + p[3]) / 2
+    assert p[3] < min(2 * alpha, 1)
+    power = lm.compare(world(), ["GF(by='side')"], alpha=alpha).power.row(0, named=True)
+    assert (power["pairs"], power["significant"], power["share"]) == (6, 3, 0.5)
+
+
+def test_intervals_of_differences_are_those_of_each_by_itself(made):
+    for measure in ("AP", EEL, "GF(by='side')"):
+        x = scores_of(made, measure)
+        rows = made.pairs.filter(pl.col("measure") == measure)
+        alone = bootstrap_intervals([x[i] - x[j] for i in range(4) for j in range(i + 1, 4)])
+        assert rows["low"].to_list() == pytest.approx(alone.low.tolist(), nan_ok=True)
+        assert rows["high"].to_list() == pytest.approx(alone.high.tolist(), nan_ok=True)
+        runs = made.means.filter(pl.col("measure") == measure)
+        assert runs["low"].to_list() == pytest.approx(bootstrap_intervals(x).low.tolist(), nan_ok=True)
+    wide = lm.compare(world(), ["GF(by='side')"], alpha=0.01).pairs.row(1, named=True)
+    narrow = made.pairs.filter(pl.col("measure") == "GF(by='side')").row(1, named=True)
+    assert wide["low"] < narrow["low"] < narrow["difference"] < narrow["high"] < wide["high"]
 
 
 def test_the_matrix_of_a_measure(made):
