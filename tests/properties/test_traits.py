@@ -69,8 +69,13 @@ def examples(world: World | None) -> list[Any]:
         needed = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]  # type: ignore[arg-type]
         one = cls(**{name: fill(world)[name] for name in needed})
         out += [one @ 2] if one.needs_cutoff else [one, one @ 2]
+        if hasattr(one, "amortised"):
+            out.append(one(amortised=True))
         if "by" in needed and not {"positive", "value", "protected"} & set(needed):
             out.append(one(by="g", cutoff=3))
+    if world is not None:  # JME wants memberships that are the same for all users
+        strange = {name for name, m in world.members.items() if m.by_query}
+        out = [m for m in out if not (type(m).__name__.startswith("JME") and m.attribute in strange)]
     return out
 
 
@@ -94,17 +99,20 @@ def varied(data: Any, world: World) -> list[Any]:
     """Registered measures, and some with random parameters."""
     some = relevances() | expected() | normalised() | fair(world) | shares_of_exposure(world) | prefixes(world)
     some |= intent_aware()
-    third = data.draw(st.integers(0, 2))  # a third of them at a time: over the examples all have their turn
-    return examples(world)[third::3] + data.draw(st.lists(some, max_size=4))
+    part = data.draw(st.integers(0, 3))  # a quarter of them at a time: over the examples all have their turn
+    return examples(world)[part::4] + data.draw(st.lists(some, max_size=4))
 
 
 def table(result: lm.Result) -> Table:
-    """Values by run, measure, group and query."""
-    return {
+    """Values by run, measure, group and query; of what is reduced over queries the one value of just these queries."""
+    out = {
         (c.run, str(c.measure), c.group, q): float(v)
         for c in result.cells
         for q, v in zip(result.queries, c.values.value, strict=True)
     }
+    every = " and ".join(sorted(result.queries))
+    reduced = [c for c in result.cells if c.across is not None]
+    return out | {(c.run, str(c.measure), c.group, f"all: {every}"): result.mean_of(c).value for c in reduced}
 
 
 def same(a: Table, b: Table, keep: Callable[[Any], bool] = lambda key: True) -> None:
@@ -151,6 +159,10 @@ def test_bounds_and_reasons(data: Any) -> None:
         good = ~np.isnan(value) & here  # what is not answered may be worth less than any ranking
         assert (value[good] >= low - 1e-9).all(), f"{cell.measure}: {value} below {low}"
         assert (value[good] <= high + 1e-9).all(), f"{cell.measure}: {value} above {high}"
+        if cell.across is not None:
+            mean = result.mean_of(cell)
+            assert math.isnan(mean.value) or low - 1e-9 <= mean.value <= high + 1e-9, f"{cell.measure}: {mean}"
+            assert not math.isnan(mean.value) or mean.reason is not None, f"{cell.measure}: undefined without a reason"
         assert set(reasons[~here]) <= {"not_in_run"}
 
 
