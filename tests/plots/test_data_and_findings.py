@@ -90,7 +90,7 @@ def test_randomisation_shows_eed_and_eer(sweep: lm.SweepResult) -> None:
     raw = sweep.curve(raw=True).filter(
         pl.col("run") == "good", pl.col("policy") == "PlackettLuce", pl.col("measure") == "EED"
     )
-    assert f"EED rises from {raw['value'][0]:.3f}" in title(chart)
+    assert f"disparity (EED) rises from {raw['value'][0]:.3f}" in title(chart)
     shown = rows_with(chart, "parameter", "value").filter(pl.col("run") == "good")
     known = raw.filter(pl.col("parameter").is_in(shown["parameter"].implode()))["value"].to_list()
     assert len(known) > 5

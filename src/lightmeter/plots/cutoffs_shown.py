@@ -100,10 +100,13 @@ def cutoffs(
     )
     key = None if len(groups) == 1 else theme.legend(symbolType="stroke")
     color = alt.Color("group:N", scale=theme.colours(groups), legend=key)
+    frame = frame.with_columns(firm=pl.when(pl.col("low").is_not_null()).then("value"))
     base = alt.Chart(inline(frame)).encode(x=x)
     band = base.mark_area(opacity=0.18, clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", color=color)
+    # without a band chance alone may rule: such a part of a line is drawn thin
+    thin = base.mark_line(clip=True, strokeWidth=1, opacity=0.7).encode(y=y, color=color)
     line = base.mark_line(clip=True).encode(
-        y=y,
+        y=alt.Y("firm:Q"),
         color=color,
         strokeDash=alt.StrokeDash("group:N", scale=theme.dashes(groups), legend=key),
         tooltip=[
@@ -114,10 +117,10 @@ def cutoffs(
             alt.Tooltip("high:Q", format=".3f"),
         ],
     )
-    layers = [band, line, *_references(frame, ratio, groups, longest)]
+    layers = [band, thin, line, *_references(frame, ratio, groups, longest)]
     chart = alt.layer(*layers).properties(width=theme.WIDTH, height=theme.HEIGHT)
     rules = audit.conventions
-    few = "; no band where fewer than ten of a group are among the first k" if ratio else ""
+    few = "; thin line without a band: fewer than ten of a group are among the first k" if ratio else ""
     told = [
         f"{groups[0]}; " * (len(groups) == 1)
         + f"the band holds for the whole curve at once{few}; {rules.get('intervals', '').split(', percentile')[0]}",

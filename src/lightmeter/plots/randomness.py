@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult
 
 _MOST_RUNS = 7
+_WHAT = {"EED": "disparity", "EER": "relevance"}
 _WAY = {1.0: "mean, higher is better", -1.0: "mean, lower is better", 0.0: "mean"}
 
 
@@ -64,8 +65,8 @@ def along_frame(
     ways = points["by"].unique(maintain_order=True).to_list()
     points = points.filter(pl.col("by").eq_missing(pl.lit(ways[0], pl.String)))
     return points.select(
-        pl.col("measure").alias("panel"),
-        pl.col("measure").alias("brief"),
+        pl.col("measure").replace_strict({m: f"{m}: {what} of exposure" for m, what in _WHAT.items()}).alias("panel"),
+        pl.col("measure").replace_strict({m: f"{what} ({m})" for m, what in _WHAT.items()}).alias("brief"),
         "run",
         "parameter",
         "value",
@@ -117,7 +118,10 @@ def randomisation(
         chosen = one_of("policy", policy, [c.policy for c in of.curves])
         parameter = {"P": "alpha", "R": "theta"}.get(chosen[0], parameter)
         who = one_of("user", user, [c.user for c in of.curves])
-        about = [f"policy {chosen}, user {who}", conventions(of.conventions, ["depth", "ties"])]
+        about = [
+            f"policy {chosen}, user {who}; dotted: order drawn at random, and ranking as given",
+            conventions(of.conventions, ["depth", "ties"]),
+        ]
     n = sorted(set(frame["n"].to_list()))
     about.insert(0, f"mean of {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] != n[-1] else ""))
     if len(runs) == 1:

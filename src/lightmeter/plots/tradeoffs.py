@@ -256,8 +256,11 @@ def _told(sweep: SweepResult, frame: pl.DataFrame, panels: list[Panel]) -> list[
     what = f"exposure of {listed([f'groups of {b}' if b else 'documents' for b in sorted(bys, key=str)])}"
     area = "; in brackets a 95% interval over queries" if len(panels) == 1 else ""
     if len({p.run for p in panels}) > 1:
-        area = "; runs by area (EEAUC), the largest first"
+        area = "; runs in the order of their area (EEAUC)"
     return [
         f"{one}mean of {queries}; {what}; user {listed(users)}{area}",
+        ""
+        if len(panels) == 1
+        else "disparity 0: order drawn at random, 1: ranking as given; relevance: share of the ideal's",
         conventions(sweep.conventions, ["depth", "ties"]),
     ]
