@@ -9,7 +9,7 @@ the probability that the reader has there on average, ``L C_k + (1 - L) mean(C)`
 ``e_a - V at the rank + E V`` has the same expectation as e_a and a fraction of its variance.
 
 EED is estimated without bias, ``(||sum e_a||^2 - sum ||e_a||^2) / (N (N - 1))``. Every estimate comes with those that
-leave one path out in turn, from which errors of means, curves and areas follow.
+leave a group of paths out in turn (a path, where there are few), from which errors of means, curves and areas follow.
 """
 
 from __future__ import annotations
@@ -28,8 +28,18 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
+#: Groups of paths, and places of drawn rankings that are worked on at once.
+GROUPS = 48
+CELLS = 1 << 20
+
+
+def groups_of(paths: int) -> int:
+    """Number of groups of paths: one each, where they are few."""
+    return min(paths, GROUPS)
+
+
 class Draws:
-    """EED and EER of one block at falling theta, with their estimates that leave a path out.
+    """EED and EER of one block at falling theta, with their estimates that leave some paths out.
 
     Parameters
     ----------
@@ -38,7 +48,7 @@ class Draws:
     user, cutoff
         The reader, whose continuation belongs to the document.
     paths
-        N, at least 3.
+        N, at least 3; in G groups of like size.
     rng
         The source of randomness.
     """
@@ -47,6 +57,8 @@ class Draws:
         self, candidates: Candidates, user: User, cutoff: int | None, paths: int, rng: np.random.Generator
     ) -> None:
         self.candidates, self.paths, self.rng = candidates, paths, rng
+        groups = groups_of(paths)
+        self.starts: Codes = np.arange(groups) * paths // groups
         there = candidates.block.valid
         self.there, self.lengths = there, candidates.lengths
         self.go_on = np.where(there, user.continuation(np.where(there, candidates.grade, 0.0)), 1.0)
@@ -54,9 +66,9 @@ class Draws:
         self.mean = np.where(there, self.go_on, 0.0).sum(axis=1) / np.maximum(self.lengths, 1)
 
     def at(self, thetas: Array, bys: list[str | None]) -> Iterator[dict[str | None, tuple[Array, Array]]]:
-        """For each theta, which must fall, and each way of counting: EED and EER ``[1 + N, rankings]``.
+        """For each theta, which must fall, and each way of counting: EED and EER ``[1 + G, rankings]``.
 
-        The first row is the estimate, the others leave a path out.
+        The first row is the estimate, the others leave a group of paths out.
         """
         queries, width = self.there.shape
         lane_length = np.repeat(self.lengths, self.paths)
@@ -79,56 +91,72 @@ class Draws:
     def _estimates(
         self, order: NDArray[np.int32], theta: float, bys: list[str | None]
     ) -> dict[str | None, tuple[Array, Array]]:
-        queries, width = self.there.shape
-        lane = np.repeat(np.arange(queries), self.paths)
-        seen = np.ones(order.shape)
-        np.cumprod(self.go_on[lane[:, None], order[:, :-1]], axis=1, out=seen[:, 1:])
+        """EED and EER ``[1 + G, rankings]`` by each way of counting, from what the groups of paths sum up to."""
+        average, known = self._known(theta)
+        width = self.there.shape[1]
+        lanes = order.reshape(len(self.there), self.paths, width)
+        step = max(CELLS * len(self.starts) // max(lanes.size, 1), 1)
+        sums: dict[str | None, list[list[Array]]] = {by: [] for by in bys}
+        for i in range(0, len(self.starts), step):  # a few groups at a time, to stay in memory
+            first = self.starts[i]
+            last = self.starts[i + step] if i + step < len(self.starts) else self.paths
+            exposure = self._exposure(lanes[:, first:last], average, known)
+            for by in bys:
+                sums[by].append(self._sums(exposure, self.starts[i : i + step] - first, by))
+        joined = {by: [np.concatenate(part) for part in zip(*sums[by], strict=True)] for by in bys}
+        return {by: self._leaving_out(by, *parts) for by, parts in joined.items()}
+
+    def _known(self, theta: float) -> tuple[Array, Array]:
+        """View V by rank of the reader who minds no document, and its expectation by document."""
         stay = staying(self.lengths, theta)[:, None]
         average = np.ones(self.there.shape)
         np.cumprod((stay * self.go_on + (1.0 - stay) * self.mean[:, None])[:, :-1], axis=1, out=average[:, 1:])
         average = np.where(self.there, average, 0.0)
         average[:, self.cutoff :] = 0.0
-        known = stay * average + (1.0 - stay) * (average.sum(axis=1) / np.maximum(self.lengths, 1))[:, None]
-        seen[:, self.cutoff :] = 0.0
-        seen = (seen.reshape(queries, self.paths, width) - average[:, None, :]).reshape(order.shape)
+        whole = (average.sum(axis=1) / np.maximum(self.lengths, 1))[:, None]
+        return average, stay * average + (1.0 - stay) * whole
+
+    def _exposure(self, order: NDArray[np.int32], average: Array, known: Array) -> Array:
+        """Corrected exposure ``[rankings, paths, n]`` by document."""
+        seen = np.ones(order.shape)
+        go_on = np.take_along_axis(self.go_on[:, None, :], order[:, :, :-1], axis=2)
+        np.cumprod(go_on, axis=2, out=seen[:, :, 1:])
+        seen[:, :, self.cutoff :] = 0.0
+        seen -= average[:, None, :]
         exposure = np.empty(order.shape)
-        np.put_along_axis(exposure, order, seen, axis=1)
-        cube = exposure.reshape(queries, self.paths, width)
-        cube += known[:, None, :]
-        cube *= self.there[:, None, :]
-        return {by: self._squares(cube, by) for by in bys}
+        np.put_along_axis(exposure, order, seen, axis=2)
+        exposure += known[:, None, :]
+        exposure *= self.there[:, None, :]
+        return exposure
 
-    def _squares(self, exposure: Array, by: str | None) -> tuple[Array, Array]:
+    def _sums(self, exposure: Array, starts: Codes, by: str | None) -> list[Array]:
+        """Of each group of paths: sums of exposure ``[groups, items]``, and of ``||e_a||^2`` ``[groups, rankings]``."""
         if by is None:
-            total = exposure.sum(axis=1)
-            return _leaving_out(
-                np.einsum("qn,qn->q", total, total),
-                np.einsum("qan,qn->aq", exposure, total),
-                np.einsum("qan,qan->aq", exposure, exposure),
-                np.einsum("qan,qn->aq", exposure, self.candidates.target),
-            )
-        items, queries = self.candidates.items[by], len(exposure)
-        xi = items.gather @ np.moveaxis(exposure, 1, 2).reshape(-1, self.paths)  # [items, paths]
-        sums = np.asarray(xi.sum(axis=1))
+            total = np.moveaxis(np.add.reduceat(exposure, starts, axis=1), 1, 0)
+            norm = np.einsum("qan,qan->aq", exposure, exposure)
+            return [total.reshape(len(starts), -1), np.add.reduceat(norm, starts, axis=0)]
+        items = self.candidates.items[by]
+        xi = items.gather @ np.moveaxis(exposure, 1, 2).reshape(-1, exposure.shape[1])  # [items, paths]
+        square = np.add.reduceat(xi**2, starts, axis=1)
+        return [np.add.reduceat(xi, starts, axis=1).T, self._by_ranking(square.T, by)]
 
-        def by_query(value: Array) -> Array:
-            return np.stack([sum_by(items.query, column, queries) for column in value.T])
+    def _by_ranking(self, value: Array, by: str | None) -> Array:
+        """Sums ``[.., rankings]`` of values by item ``[.., items]``."""
+        if by is None:
+            return np.asarray(value.reshape(len(value), *self.there.shape).sum(axis=2))
+        query = self.candidates.items[by].query
+        return np.stack([sum_by(query, row, len(self.there)) for row in value])
 
-        return _leaving_out(
-            sum_by(items.query, sums**2, queries),
-            by_query(xi * sums[:, None]),
-            by_query(xi**2),
-            by_query(xi * items.target[:, None]),
-        )
-
-
-def _leaving_out(whole: Array, dot: Array, norm: Array, toward: Array) -> tuple[Array, Array]:
-    """EED and EER ``[1 + N, queries]`` from ``||S||^2``, ``S.e_a``, ``||e_a||^2``, ``e_a.eps*``; ``S = sum e_a``."""
-    n = len(norm)
-    top = whole - norm.sum(axis=0)
-    eed = np.vstack([top[None] / (n * (n - 1)), (top - 2.0 * (dot - norm)) / ((n - 1) * (n - 2))])
-    total = toward.sum(axis=0)
-    return eed, np.vstack([total[None] / n, (total - toward) / (n - 1)])
+    def _leaving_out(self, by: str | None, sums: Array, norm: Array) -> tuple[Array, Array]:
+        """The estimates from all paths, and those that leave a group out."""
+        n, size = self.paths, np.diff(np.append(self.starts, self.paths))[:, None]
+        target = self.candidates.target.ravel() if by is None else self.candidates.items[by].target
+        total = sums.sum(axis=0)
+        rest = total - sums
+        whole, square = self._by_ranking(np.stack([total**2, total * target]), by), norm.sum(axis=0)
+        eed = (self._by_ranking(rest**2, by) - (square - norm)) / ((n - size) * (n - size - 1.0))
+        eer = self._by_ranking(rest * target, by) / (n - size)
+        return np.vstack([(whole[0] - square)[None] / (n * (n - 1.0)), eed]), np.vstack([whole[1][None] / n, eer])
 
 
 def _capped(steps: Codes, enough: Codes) -> Codes:

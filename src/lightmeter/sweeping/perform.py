@@ -240,7 +240,7 @@ def _users(given: Any) -> list[User]:
 
 
 def _bys(given: Any) -> list[By]:
-    several = [given] if given is None or isinstance(given, str) else list(given)
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     for one in several:
         if one is not None and not isinstance(one, str):
             raise LightmeterError(f"by is {one!r}. Accepted: None for documents, an attribute's name, or several.")

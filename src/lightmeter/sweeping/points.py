@@ -20,8 +20,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 By = str | None
 
-#: Places of drawn rankings that are worked on at once.
-DRAWN_CELLS = 1 << 20
+#: Paths of the pilot.
 PILOT = 32
 
 
@@ -38,7 +37,8 @@ class Sampled:
     area
         ``[queries]``: standard error of each query's own area.
     without_eed, without_relevance
-        ``[paths, points]``: mean EED, and mean relevance, over the queries that count, leaving out a path each.
+        ``[groups, points]``: mean EED, and mean relevance, over the queries that count, leaving out a group of paths
+        each.
     """
 
     paths: int
@@ -50,7 +50,7 @@ class Sampled:
 
 
 def jackknife(without: Array) -> Array:
-    """Standard error from the estimates ``[paths, ..]`` that leave a path out."""
+    """Standard error from the estimates ``[groups, ..]`` that leave a group of like size out."""
     n = len(without)
     return np.asarray(np.sqrt((n - 1.0) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0)))
 
@@ -219,7 +219,8 @@ def _draw(
     paths: int,
     seed: int,
 ) -> dict[By, Points]:
-    from lightmeter.sweeping.drawn import Draws
+    from lightmeter.sweeping.drawn import CELLS as DRAWN_CELLS
+    from lightmeter.sweeping.drawn import Draws, groups_of
 
     bys, parameter = list(scales), family.parameters(t)
     inner = parameter[1:-1][::-1]
@@ -237,20 +238,21 @@ def _draw(
     shape = (lists.queries, len(t))
     eed, eer = ({by: np.full(shape, np.nan) for by in bys} for _ in range(2))
     se = {by: (np.full(shape, np.nan), np.full(shape, np.nan), np.full(lists.queries, np.nan)) for by in bys}
-    sums = {by: (np.zeros((paths, len(t))), np.zeros((paths, len(t)))) for by in bys}
+    groups = groups_of(paths)
+    sums = {by: (np.zeros((groups, len(t))), np.zeros((groups, len(t)))) for by in bys}
     for (_, (_, place)), found in in_threads(work, list(enumerate(tasks))):
         for by, scale in scales.items():
             whole = [
                 np.concatenate(
                     [
-                        _end(ends[family.ends[0]][by][i], place, paths),
+                        _end(ends[family.ends[0]][by][i], place, groups),
                         found[by][i],
-                        _end(ends[family.ends[1]][by][i], place, paths),
+                        _end(ends[family.ends[1]][by][i], place, groups),
                     ],
                     axis=2,
                 )
                 for i in (0, 1)
-            ]  # [1 + paths, queries, points]
+            ]  # [1 + groups, queries, points]
             eed[by][place], eer[by][place] = whole[0][0], whole[1][0]
             relevance = whole[1] / np.where(scale.most > 0, scale.most, np.nan)[place, None]
             counts = np.where(scale.answered, scale.weight, 0.0)[place]
@@ -267,15 +269,15 @@ def _draw(
     return out
 
 
-def _end(value: Array, place: Codes, paths: int) -> Array:
-    return np.broadcast_to(value[place][None, :, None], (1 + paths, len(place), 1))
+def _end(value: Array, place: Codes, groups: int) -> Array:
+    return np.broadcast_to(value[place][None, :, None], (1 + groups, len(place), 1))
 
 
 def _area_errors(eed: Array, relevance: Array, scale: Scale, place: Codes) -> Array:
     """Standard errors of the queries' own areas; where a curve turns back, those of the points sorted by x."""
-    paths, queries, points = eed.shape
+    groups, queries, points = eed.shape
     low, high = scale.uniform[place], scale.static[place]
     ranged = scale.ranged[place]
     x = (eed - low[:, None]) / np.where(ranged, high - low, np.nan)[:, None]
     found = areas(x.reshape(-1, points), relevance.reshape(-1, points))
-    return jackknife(found.reshape(paths, queries))
+    return jackknife(found.reshape(groups, queries))
