@@ -79,8 +79,8 @@ def test_a_page_is_shown_for_a_notation(lightmeter):
         ("Rprec", "not in this version. The nearest: P@k, AP."),
         ("bpref", "not in this version. The nearest: AP"),
         ("Success@5", "not in this version. The nearest: RR@k."),
-        ("NDKL", "not in this version. The nearest: GF(by=.., div=KL), AWRF."),
-        ("alpha_nDCG@20", "not in this version. The nearest: nDCG."),
+        ("ndkl", "Here it is written NDKL;"),
+        ("infAP", "not in this version. The nearest: AP."),
     ],
 )
 def test_names_of_other_programs_lead_to_ours(lightmeter, name, says):
