@@ -365,6 +365,22 @@ def test_intervals_of_what_is_undefined():
     assert np.isnan([row["value"], row["low"]]).all()
 
 
+def test_a_measure_of_all_queries_together():
+    """No value by query: refused by tests, but its interval draws the queries anew."""
+    measure = "IAA(amortised=True)"
+    rng = np.random.default_rng(1)
+    docs = [f"d{i}" for i in range(6)]
+    runs = {name: {f"q{i}": rng.permutation(docs).tolist() for i in range(15)} for name in "ab"}
+    qrels = {f"q{i}": {d: int(rng.integers(0, 3)) for d in docs} for i in range(15)}
+    c = lm.load(run=runs, qrels=qrels)
+    with pytest.raises(lm.LightmeterError, match="reduced over queries"):
+        lm.compare(c, [measure])
+    result = lm.evaluate(c, [measure])
+    for row in result.intervals(resamples=200).iter_rows(named=True):
+        assert row["low"] < row["high"]
+        assert row["value"] == result.mean().filter(pl.col("run") == row["run"])["value"][0]
+
+
 def test_drawn_rankings_are_compared():
     made = lm.compare(world(), ["AP"], policy="Uniform", samples=20, rng=1)
     assert made.tests == 6

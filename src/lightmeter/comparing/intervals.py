@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.clicks.resampling import draws
 from lightmeter.comparing.columns import Column
 from lightmeter.errors import LightmeterError
 from lightmeter.result import Result
 from lightmeter.statistics.bootstrap import Intervals, bootstrap_intervals
+from lightmeter.statistics.scores import share, stream, whole
 
 Array = NDArray[np.float64]
 INTERVALS = {
@@ -80,7 +82,9 @@ def _together(scores: list[Array], pairs: NDArray[np.int64], level: float, rng: 
 
 
 def intervals_of(result: Result, level: float, resamples: int, rng: int) -> pl.DataFrame:
-    """A row a run, measure and group: the mean over its defined queries, and its interval.
+    """A row a run, measure and group: the mean over its defined queries, and its interval (BCa).
+
+    A measure that is reduced over queries has a percentile interval, where every draw of queries gives it a value.
 
     Raises
     ------
@@ -89,6 +93,8 @@ def intervals_of(result: Result, level: float, resamples: int, rng: int) -> pl.D
     """
     if result.weight is not None:
         raise LightmeterError("the queries have weights (a sequence), and this bootstrap draws queries all alike.")
+    share("level", level)
+    whole("resamples", resamples)
     found: dict[int, tuple[Intervals, int]] = {}
     # cells that are defined on the same queries are resampled together
     masks: dict[bytes, list[int]] = {}
@@ -100,13 +106,33 @@ def intervals_of(result: Result, level: float, resamples: int, rng: int) -> pl.D
             values = np.stack([result.cells[i].values.value[some] for i in numbers])
             made = bootstrap_intervals(values, level=level, resamples=resamples, rng=rng)
             found |= {i: (made, at) for at, i in enumerate(numbers)}
+    across = _across(result, level, resamples, rng)
     rows: list[tuple[Any, ...]] = []
     for number, cell in enumerate(result.cells):
         mean = result.mean_of(cell)
-        low = high = float("nan")
+        low, high = across.get(number, (float("nan"), float("nan")))
         reason = mean.reason
         if number in found:
             made, at = found[number]
             low, high, reason = float(made.low[at]), float(made.high[at]), made.reason[at]
         rows.append((cell.run, str(cell.measure), cell.group, mean.value, low, high, mean.n, reason))
     return pl.DataFrame(rows, schema=INTERVALS, orient="row")
+
+
+def _across(result: Result, level: float, resamples: int, rng: int) -> dict[int, tuple[float, float]]:
+    """Percentile intervals of measures that are reduced over queries: reduced anew for every draw of queries."""
+    cells = {i: c.across for i, c in enumerate(result.cells) if c.across is not None}
+    if not cells or len(result.queries) < 2:
+        return {}
+    values = [
+        [across(weight).value for across in cells.values()]
+        for part in draws(len(result.queries), resamples, stream(rng))
+        for weight in part
+    ]
+    made = np.array(values)
+    out = {}
+    for number, of_cell in zip(cells, made.T, strict=True):
+        if not np.isnan(of_cell).any() and np.ptp(of_cell) > 0:
+            low, high = np.quantile(of_cell, [(1 - level) / 2, (1 + level) / 2])
+            out[number] = (float(low), float(high))
+    return out
