@@ -42,6 +42,40 @@ def test_ndkl_counts_absent_groups():
     assert one(lm.NDKL(by="g") @ 1, ["a", "b"], two) == pytest.approx(math.log(2), abs=1e-14)
 
 
+def kl(p, q):
+    return sum(a * math.log(a / b) for a, b in zip(p, q, strict=True) if a > 0)
+
+
+@pytest.mark.parametrize("kind", ["soft", "multi", "hard"])
+def test_ndkl_by_membership(kind):
+    """Shares written out for every prefix; a leading unknown document is left out of both sums when dropped."""
+    shares = {"a": (0.3, 0.7, 0), "b": (0, 0.5, 0.5), "c": (1, 0, 0)}
+    if kind == "multi":
+        shares |= {"a": (0.5, 0.5, 0), "b": (1 / 3, 1 / 3, 1 / 3)}
+    if kind == "hard":
+        shares |= {"a": (0, 1, 0), "b": (0, 0, 1)}
+    rows = [(d, "g", v, w) for d, of in shares.items() for v, w in zip("xyz", of, strict=True) if w]
+    frame = pl.DataFrame(rows, schema=["doc", "attribute", "value", "weight"], orient="row")
+    groups = frame if kind == "soft" else frame.drop("weight")
+    target = (0.2, 0.5, 0.3)
+    targets = {"g": dict(zip("xyz", target, strict=True))}
+    run = ["unheard", "a", "b", "c"]
+    discount = [1 / math.log2(k + 1) for k in range(1, 5)]
+
+    def expected(first):
+        """With the shares that the document of unknown membership has, if any."""
+        top, far = ([] if first is None else [first]), []
+        for doc in ("", "a", "b", "c"):
+            top = [*top, shares[doc]] if doc else top
+            far.append(kl([sum(p[i] for p in top) / len(top) for i in range(3)], target) if top else None)
+        used = [(d, f) for d, f in zip(discount, far, strict=True) if f is not None]
+        return sum(d * f for d, f in used) / sum(d for d, _ in used)
+
+    for unknown, first in (("drop", None), ("uniform", (1 / 3, 1 / 3, 1 / 3))):
+        found = evaluate(lm.load(run={"q": run}, groups=groups, targets=targets), [lm.NDKL(by="g")], unknown=unknown)
+        assert found.cells[0].values.value[0] == pytest.approx(expected(first), abs=1e-13)
+
+
 def test_skew():
     groups = {"g": {"a": "x", "b": "y", "c": "y", "d": "z"}}
     targets = {"g": {"x": 0.2, "y": 0.5, "z": 0.3}}
