@@ -132,14 +132,14 @@ def test_thousands_of_equal_scores(user: str, cutoff: int | None) -> None:
     """The uniform policy, whichever way it is asked for, in seconds."""
     n, reader = 3000, user_of(user)
     grades = np.where(np.arange(n) % 7 == 0, 2.0, 0.0)
-    began = time.perf_counter()
+    began = time.process_time()
     found = [
         lm.expected_exposure(np.zeros(n), grades, policy, reader, cutoff)
         for policy in (lm.Uniform(), lm.Static(ties="expected"), lm.PlackettLuce(alpha=1))
         # every rank of thousands of documents under Plackett-Luce is the one form that takes minutes
         if not (user == "DCG" and cutoff is None and isinstance(policy, lm.PlackettLuce))
     ]
-    assert time.perf_counter() - began < 30
+    assert time.process_time() - began < 30
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], atol=1e-9, rtol=1e-6)
 

@@ -120,9 +120,9 @@ def test_memberships_in_several_groups() -> None:
 def test_a_hundred_documents_take_seconds() -> None:
     rng = np.random.default_rng(0)
     grades, labels = rng.integers(0, 4, 100).tolist(), rng.choice(["a", "b", "c", "d"], 100).tolist()
-    began = time.perf_counter()
+    began = time.process_time()
     line = lm.group_frontier(grades, labels, "DCG", relevance=np.linspace(0, 1, 11))
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert (np.diff(line.disparity) >= -1e-9).all()
     assert line.disparity[0] == pytest.approx(0.0, abs=1e-9)
 

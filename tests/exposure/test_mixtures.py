@@ -134,6 +134,16 @@ def _ideal(grades: list[float], p: float) -> dict[float, float]:
     return {g: float(np.mean([p**k for k, x in enumerate(ranked) if x == g])) for g in set(ranked)}
 
 
+def test_thin_rankings_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left still sums to 1."""
+    wanted = lm.frontier_exposure(collection(1), lm.DCG(), 0.7)
+    whole = lm.decompose(wanted, lm.DCG()).unique("sample")["weight"]
+    monkeypatch.setattr("lightmeter.exposure.mixtures.THIN", float(whole.median()))  # type: ignore[arg-type]
+    left = lm.decompose(wanted, lm.DCG()).unique("sample")["weight"]
+    assert 0 < len(left) < len(whole)
+    assert left.sum() == pytest.approx(1.0, abs=1e-12)
+
+
 def test_long_lists() -> None:
     """A thousand documents: at most a thousand rankings, the same exposure."""
     rng = np.random.default_rng(1)
