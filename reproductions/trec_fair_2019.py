@@ -42,6 +42,7 @@ def main(folder: Path) -> None:
         sequence=folder / "sequence-head.csv",
     )
     print(collection)
+    print("articles of unknown level or h-index belong to no group (unknown=drop)")
     shared = {"user": USER, "amortised": True}
     for by in ("level", "h_index", ["level", "h_index"]):
         measures = [
@@ -54,7 +55,7 @@ def main(folder: Path) -> None:
         measures += [] if isinstance(by, list) else [lm.IAA(**shared)]
         frames = []
         for policy in (lm.Static(ties="file"), lm.Uniform(), lm.Oracle()):
-            result = lm.evaluate(collection, measures, policy=policy)
+            result = lm.evaluate(collection, measures, policy=policy, unknown="drop")
             frames.append(result.mean().select("measure", "group", pl.col("value").alias(type(policy).__name__)))
         table = frames[0].with_columns(*(f.get_column(f.columns[-1]) for f in frames[1:]))
         print(f"\n{by}: {result.conventions.get('weights')}; {result.conventions.get('cells level & h_index', '')}")
