@@ -6,7 +6,7 @@ have been settled by the call's rule. Rankings of a block are made side by side:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -138,7 +138,7 @@ def followed_by_rest(first: Index, valid: Mask) -> Index:
     return np.where(np.take_along_axis(valid, order, axis=1), order, -1)
 
 
-def lowest_counts(share: Array, rank: int) -> Index:
+def lowest_counts(share: Array, rank: int | Index) -> Index:
     """``floor(rank share)``: the documents of each group that the first ranks need."""
     return np.floor(share * rank + WHOLE).astype(np.int64)
 
@@ -149,48 +149,47 @@ def highest_counts(share: Array, rank: int) -> Index:
 
 
 def shortfalls(
-    groups: Groups, order: Index, depth: int, needed: Callable[[int], Index], name: str, block: Block
+    group: Index,
+    order: Index,
+    needed: Iterable[Index],
+    name: str,
+    label: Callable[[int, int], str],
+    length: Index,
 ) -> Reasons:
     """For each ranking the first rank above which a group has fewer documents than it needs, in words, or None.
 
     Parameters
     ----------
-    groups
-        The groups.
+    group
+        ``[rankings, ranks]``: the column of each place of the rankings given.
     order
         ``[rankings, ranks]``: the rankings made.
-    depth
-        Ranks looked at.
     needed
-        Gives the counts needed by a column, ``[rankings, depth]`` or ``[depth]``.
-    name
-        The attribute.
+        For each column the counts that the first ranks need, ``[rankings, depth]``.
+    name, label
+        The attribute, and the value that a column of a ranking stands for.
+    length
+        ``[rankings]``: number of candidates.
     """
-    depth = min(depth, order.shape[1])
-    there = order[:, :depth] >= 0
-    placed = np.where(there, np.take_along_axis(groups.group, np.maximum(order[:, :depth], 0), axis=1), -1)
-    first = np.full(len(order), depth)
+    placed = np.where(order >= 0, np.take_along_axis(group, np.maximum(order, 0), axis=1), -1)
+    never = order.shape[1]
+    first = np.full(len(order), never)
     told = np.zeros((len(order), 3), dtype=np.int64)
-    for column, count in _counts(placed, groups.width):
-        need = np.broadcast_to(needed(column), count.shape)
-        short = (count < need) & there
-        at = np.where(short.any(axis=1), short.argmax(axis=1), depth)
+    for column, need in enumerate(needed):
+        depth = min(need.shape[1], never)
+        count = np.cumsum(placed[:, :depth] == column, axis=1)
+        short = (count < need[:, :depth]) & (order[:, :depth] >= 0)
+        at = np.where(short.any(axis=1), short.argmax(axis=1), never)
         worse = np.flatnonzero(at < first)
         first[worse] = at[worse]
         told[worse] = np.stack([np.full(len(worse), column), count[worse, at[worse]], need[worse, at[worse]]], axis=1)
     out = none_of(len(order))
-    for at_row in np.flatnonzero(first < depth):
+    for at_row in np.flatnonzero(first < never):
         row = int(at_row)
-        column, has, need = told[row].tolist()
-        many = int((groups.group[row] == column).sum())
-        value = groups.label(row, column)
+        column, has, least = told[row].tolist()
+        many = int((group[row] == column).sum())
         out[row] = (
-            f"the first {first[row] + 1} have {has} of {name} {value!r} and need {need} "
-            f"({many} of {int(block.length[row])} candidates are)"
+            f"the first {first[row] + 1} have {has} of {name} {label(row, column)!r} and need {least} "
+            f"({many} of {length[row]} candidates are)"
         )
     return out
-
-
-def _counts(placed: Index, width: int) -> Iterator[tuple[int, Index]]:
-    for column in range(width):
-        yield column, np.cumsum(placed == column, axis=1)

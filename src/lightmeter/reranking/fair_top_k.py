@@ -12,9 +12,8 @@ from lightmeter.fair_tables import fair_table
 from lightmeter.measures.groups import BY
 from lightmeter.params import Either, Flag, FrozenMap, MapOf, Number, param
 from lightmeter.reranking.base import VALUE, VALUES, Draw, Reordered, Reranker, hard
-from lightmeter.reranking.counted import Chooser, Groups, Lists, best, followed_by_rest, shortfalls
+from lightmeter.reranking.counted import Chooser, Lists, best, followed_by_rest, shortfalls
 from lightmeter.reranking.shares import BY_DOC
-from lightmeter.targets import Uniform
 from lightmeter.terms import Cutoff
 
 if TYPE_CHECKING:
@@ -92,17 +91,16 @@ class FairTopK(Reranker, Cutoff):
                 )
 
     def reorder(self, block: Block, draw: Draw) -> Reordered:
-        given = Groups.of(block, self.attribute, Uniform())
         names = list(self.shares)
-        group = _protected(given, names)
+        group = _protected(block, self.attribute, names)
         depth = block.shape[1] if self.cutoff is None else min(self.cutoff, block.shape[1])
         least = self._least(block, depth)
         lists = Lists(group, len(names) + 1)
         # who is not there cannot be placed; the rest is placed in time all the same
         able = np.minimum(least, lists.size[:, None, : len(names)])
         order = followed_by_rest(lists.fill(depth, _in_time(able, lists.ranks)), block.valid)
-        told = _Protected(group, given, names)
-        why = shortfalls(told, order, depth, lambda column: least[:, :, column], self.attribute, block)
+        needed = (least[:, :, column] for column in range(len(names)))
+        why = shortfalls(group, order, needed, self.attribute, lambda _, column: names[column], block.length)
         return Reordered.one_each(order, why)
 
     def _least(self, block: Block, depth: int) -> Index:
@@ -119,29 +117,13 @@ class FairTopK(Reranker, Cutoff):
         return least
 
 
-class _Protected(Groups):
-    """Groups that are the protected values alone, for messages."""
-
-    def __init__(self, group: Index, given: Groups, names: list[str]) -> None:
-        super().__init__(group, np.zeros((len(group), len(names))), given.columns)
-        object.__setattr__(self, "names", names)
-
-    def label(self, ranking: int, column: int) -> str:
-        return str(self.names[column])  # type: ignore[attr-defined]
-
-
-def _protected(given: Groups, names: list[str]) -> Index:
-    """The column of each document's protected value, the last one for all other documents."""
-    labels = given.columns.labels
-    values = given.columns.membership.attribute.values
-    group = np.where(given.group == given.width + 1, len(names) + 1, len(names))
+def _protected(block: Block, by: str, names: list[str]) -> Index:
+    """The column of each document's protected value; one more for all other documents, and one for padding."""
+    members = block.membership(by)
+    group = np.where(block.valid, len(names), len(names) + 1)
     for column, name in enumerate(names):
-        code = values.index(name)
-        if labels is None:
-            group[given.group == code] = column
-        else:
-            mine = np.concatenate([labels == code, np.zeros((len(labels), 2), dtype=bool)], axis=1)
-            group[np.take_along_axis(mine, given.group, axis=1)] = column
+        mine = members.position[members.value == members.attribute.values.index(name)]
+        group.reshape(-1)[mine] = column
     return group
 
 

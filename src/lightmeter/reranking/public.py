@@ -91,6 +91,8 @@ def rerank(
         raise LightmeterError(f"unknown is {unknown!r}. Accepted: drop, error.")
     if ties == "expected":
         raise LightmeterError("ties='expected' makes no ranking. Accepted: docno, file, error.")
+    if not isinstance(rng, np.random.Generator) and (not isinstance(rng, int | np.integer) or rng < 0):
+        raise LightmeterError(f"rng is {rng!r}. Accepted: a whole number from 0 up, or a NumPy generator.")
     seed = int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
     if isinstance(chosen, Policy):
         return _drawn(collection, chosen, samples, seed, depth, ties)

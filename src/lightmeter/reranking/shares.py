@@ -53,7 +53,7 @@ class _ToShares(Reranker, Cutoff, abstract=True):
         groups = Groups.of(block, self.attribute, self.target)
         depth = block.shape[1] if self.cutoff is None else min(self.cutoff, block.shape[1])
         order = followed_by_rest(self.first(groups, block, depth), block.valid)
-        return Reordered.one_each(order, short_of_share(groups, order, depth, self.attribute, block))
+        return Reordered.one_each(order, short_of_share(groups, order, depth, self.attribute, block.length))
 
     def first(self, groups: Groups, block: Block, depth: int) -> Index:
         """The first ranks, as places of the ranking given."""
@@ -83,17 +83,11 @@ class _ToShares(Reranker, Cutoff, abstract=True):
         raise NotImplementedError
 
 
-def short_of_share(groups: Groups, order: Index, depth: int, by: str, block: Block) -> Reasons:
+def short_of_share(groups: Groups, order: Index, depth: int, by: str, length: Index) -> Reasons:
     """Where a prefix has fewer documents of a group than its share asks for."""
-    rank = np.arange(1, min(depth, order.shape[1]) + 1)
-    return shortfalls(
-        groups,
-        order,
-        depth,
-        lambda column: np.floor(groups.share[:, column : column + 1] * rank + 1e-9).astype(np.int64),
-        by,
-        block,
-    )
+    rank = np.arange(1, depth + 1)
+    needed = (lowest_counts(groups.share[:, [column]], rank) for column in range(groups.width))
+    return shortfalls(groups.group, order, needed, by, groups.label, length)
 
 
 def _due(below_most: NDArray[np.bool_], most: Index, share: Array) -> Array:

@@ -23,9 +23,9 @@ Mask = NDArray[np.bool_]
 class UniquePerValue(Reranker):
     """At most one document of a value, or a few: from the top down, the others are dropped or moved down.
 
-    ``most`` documents of one value stay. A document of several values counts in each of them, and is left out where any is full. A document of unknown value
-    is a value of its own and always stays. ``keep='drop'`` leaves the others out, so that rankings get shorter;
-    ``'demote'`` puts them behind all that stay, in their order.
+    ``most`` documents of one value stay. A document of several values counts in each of them, and is left out where any
+    is full. A document of unknown value is a value of its own and always stays. ``keep='drop'`` leaves the others out,
+    so that rankings get shorter; ``'demote'`` puts them behind all that stay, in their order.
 
     Guarantee: whoever stays keeps the order, no value has more than ``most`` of those who stay, and whoever is left out
     had that many of its value above. Source: the filter "UC" (unique chain) of Sakai et al.'s study of group fairness
