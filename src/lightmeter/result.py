@@ -187,6 +187,35 @@ class Result:
 
         return intervals_of(self, level, resamples, rng)
 
+    def worst_groups(self) -> pl.DataFrame:
+        """For each run and measure with values by group, the groups with the lowest and the highest value.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``run, measure, attribute, lowest, low, highest, high, groups``; documents of unknown membership are no
+            group, and groups without a value are left out.
+
+        Examples
+        --------
+        >>> import lightmeter as lm
+        >>> c = lm.load(run={"q": ["a", "b", "c"]}, groups={"side": {"a": "x", "b": "y", "c": "z"}})
+        >>> lm.evaluate(c, [lm.MeanExposure(by="side", user=lm.RBP(p=0.5))]).worst_groups().row(0)[3:]
+        ('z', 0.25, 'x', 1.0, 3)
+        """
+        rows: list[tuple[Any, ...]] = []
+        for run in self.runs:
+            for measure in self.measures:
+                cells = [c for c in self.cells if c.run == run and c.measure == measure and c.group is not None]
+                found = [(self.mean_of(c).value, c.group) for c in cells if c.group != "unknown"]
+                found = [(value, group) for value, group in found if not np.isnan(value)]
+                if found:
+                    (low, lowest), (high, highest) = min(found), max(found, key=lambda pair: pair[0])
+                    rows.append((run, str(measure), measure.attribute, lowest, low, highest, high, len(found)))
+        text, number = pl.String, pl.Float64
+        schema = {"run": text, "measure": text, "attribute": text, "lowest": text, "low": number}
+        return pl.DataFrame(rows, schema={**schema, "highest": text, "high": number, "groups": pl.Int64}, orient="row")
+
     def mean_of(self, cell: Cell, where: NDArray[np.bool_] | None = None) -> Mean:
         """The mean of a cell over its defined queries (those ``where``); of a measure that is reduced over queries its
         one value for them.

@@ -63,7 +63,7 @@ class Candidates:
     def gain(self) -> Array:
         """The grade of each, 0 where it is not judged."""
         judgments = self.ranked.collection.judgments
-        return np.zeros(len(self.row)) if judgments is None else np.append(judgments.gain, 0.0)[self.judgment]
+        return np.zeros(len(self.row)) if judgments is None else judgments.gain_or_0[self.judgment]
 
     def docs(self) -> pl.Series:
         """Document ids."""
@@ -114,6 +114,8 @@ def _candidates(context: Context, ranked: Ranked, docs: str) -> Candidates:
         keep = mine.gain > 0
         query, row = query[keep], row[keep]
     rest = np.flatnonzero(missed)
+    if docs == "all" and not len(rest):
+        return mine
     return Candidates(
         ranked,
         np.concatenate([query, judgments.query[rest]]),
