@@ -99,3 +99,88 @@ def test_exact_under_a_policy() -> None:
     assert r.mean()["value"].to_list() == pytest.approx([1 / 2, 1 / 3])
     assert r.mean()["se"].to_list() == [None, None]
     assert "drawn" not in r.conventions
+
+
+def test_small_groups_are_left_out() -> None:
+    """``min_size``: a group of just that size stays; a smaller one is left out, or as a named group undefined."""
+    c = lm.load(run={"q": list("abcd")}, groups={"g": {"a": "one", "b": "two", "c": "two", "d": "big"}})
+    user = lm.RBP(p=0.5)
+    for size, expected, reason in ((1, 0.125 / 1.0, None), (2, math.nan, "small_group"), (3, math.nan, "small_group")):
+        r = lm.evaluate(c, [lm.ExposureRatio(by="g", user=user, min_size=size)]).per_query()
+        assert r["value"].to_list() == pytest.approx([expected], nan_ok=True)
+        assert r["reason"].to_list() == [reason]
+    c = lm.load(run={"q": list("abcd")}, groups={"g": {"a": "one", "b": "two", "c": "two", "d": "big", "e": "x"}})
+    named = [lm.ExposureGap(by="g", value="one", reference="two", user=user, min_size=s) for s in (1, 2)]
+    named.append(lm.ExposureGap(by="g", value="one", reference="x", user=user))
+    r = lm.evaluate(c, named).per_query()
+    assert r["value"].to_list() == pytest.approx([1 - 0.375, math.nan, math.nan], nan_ok=True)
+    assert r["reason"].to_list() == [None, "small_group", "empty_group"]
+    left = lm.load(run={"q": list("abcd")}, groups={"g": {"a": "one", "b": "two", "c": "two", "d": "one"}})
+    more = lm.load(run={"q": list("abcde")}, groups={"g": {"a": "one", "b": "two", "c": "two", "d": "one", "e": "z"}})
+    ratio = lm.ExposureRatio(by="g", user=user, min_size=2)
+    assert lm.evaluate(left, [ratio]).mean()["value"].item() == pytest.approx(0.375 / 0.5625)
+    r = lm.evaluate(more, [ratio]).per_query()
+    assert (r["value"].item(), r["reason"].item()) == (pytest.approx(0.375 / 0.5625), "small_group")
+
+
+def test_undefined_says_why() -> None:
+    """Zero merit, no exposure, no relevant document, nothing known."""
+    groups = {"g": {"a": "x", "b": "y"}}
+    c = lm.load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1, "b": 0}}, groups=groups)
+    nothing = lm.Attention(weights=[0.0, 0.0, 1.0])
+    measures = [
+        lm.DTR(by="g"),
+        lm.ExposureRatio(by="g", user=nothing),
+        lm.logDP(by="g", user=lm.TopK(k=1)),
+        lm.Gini(user=nothing),
+        lm.IAA(user=nothing),
+    ]
+    r = lm.evaluate(c, measures).per_query()
+    assert r["reason"].to_list() == ["zero_merit", *["zero_exposure"] * 4]
+    assert r["value"].is_nan().all()
+    c = lm.load(run={"q": ["a", "b"]}, qrels={"q": {"a": 0}}, groups={"g": {"z": "x"}})
+    r = lm.evaluate(c, [lm.Gini, lm.IAA, lm.ExposureRatio(by="g")]).per_query()
+    assert r["reason"].to_list() == ["no_relevant", "zero_merit", "no_known_member"]
+
+
+def test_unanswered_is_not_parity() -> None:
+    """Lower is better: the worst bound where it is finite; higher is better: 0; logarithms: nothing."""
+    c = lm.load(run={"q": ["a", "b"]}, qrels={"q": {"a": 1}, "gone": {"a": 1}}, groups={"g": {"a": "x", "b": "y"}})
+    measures = [lm.ExposureGap(by="g"), lm.IAA(), lm.Gini(), lm.ExposureRatio(by="g"), lm.logDP(by="g"), lm.Entropy()]
+    r = lm.evaluate(c, measures).per_query()
+    gone = r.filter(r["query"] == "gone")
+    assert gone["value"].to_list() == pytest.approx([1.0, 2.0, 1.0, 0.0, math.nan, 0.0], nan_ok=True)
+    assert set(gone["reason"]) == {"not_in_run"}
+    amortised = lm.evaluate(c, [m(amortised=True) for m in measures]).mean()
+    gap = 1 - 1 / math.log2(3)
+    assert amortised["value"][0] == pytest.approx((gap + 1.0) / 2)
+    assert amortised["value"][3] == pytest.approx(1 / math.log2(3) / 2)
+    assert set(amortised["reason"]) == {"not_in_run"}
+    skipped = lm.evaluate(c, [measures[0](amortised=True)], missing="skip").mean()
+    assert skipped["value"].item() == pytest.approx(gap)
+
+
+def test_members_are_distinct_documents() -> None:
+    """A document that two queries rank is one member; what is not ranked counts where judgments count."""
+    run = {"q1": ["a", "b"], "q2": ["a", "c"]}
+    groups = {"g": {"a": "x", "b": "y", "c": "y", "d": "y"}}
+    c = lm.load(run=run, qrels={q: {"a": 1, "d": 1} for q in run}, groups=groups)
+    user = lm.RBP(p=0.5)
+    asked = [lm.MeanExposure(by="g", user=user, docs=docs, amortised=True) for docs in ("ranked", "all", "relevant")]
+    found = lm.evaluate(c, asked).mean()["value"].to_list()
+    # per request: a has 1, b and c .25 each
+    assert found == pytest.approx([1.0, 0.25, 1.0, 0.5 / 3, 1.0, 0.0])
+
+
+def test_sampled_error_by_hand() -> None:
+    """Two groups, three sampled rankings of two documents: the delete-one error of the mean gap."""
+    import polars as pl
+
+    rows = [("q", d, float(-k), str(s)) for s, r in enumerate(("ab", "ab", "ba")) for k, d in enumerate(r)]
+    run = pl.DataFrame(rows, ["query", "doc", "score", "sample"], orient="row")
+    c = lm.load(run=run, groups={"g": {"a": "x", "b": "y"}})
+    gap = lm.ExposureGap(by="g", value="x", reference="y", user=lm.TopK(k=1))
+    r = lm.evaluate(c, [gap, lm.ExposureRatio(by="g", value="y", reference="x", user=lm.TopK(k=1))]).per_query()
+    assert r["value"].to_list() == pytest.approx([1 / 3, 0.5])
+    # gaps 1, 1, -1: standard deviation over sqrt(3); ratios without each: 1, 1, 0
+    assert r["se"].to_list() == pytest.approx([math.sqrt(4 / 3 / 3), math.sqrt(2 / 3 * 2 / 3)])
