@@ -229,3 +229,22 @@ def test_rising_views_are_sorted_out() -> None:
         "Amortised(rounds=1, quality=1, user=Attention(weights=[0.5, 1, 0.2]))",
     ):
         assert rankings(lm.rerank(c, method))["q"] == [["b", "a", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "measure"),
+    [
+        ("parity", "ExposureRatio(by='g')"),
+        ("treatment", "DTR(by='g', docs='ranked')"),
+        ("impact", "DIR(by='g', docs='ranked')"),
+    ],
+)
+@given(worlds(most=6))
+@share(0.4)
+def test_measured_by_the_measures_of_the_same_name(constraint: str, measure: str, world: World) -> None:
+    """The ratio of any two groups is 1 wherever the constraint is said to hold and the measure has a value."""
+    made = lm.rerank(world.load(), f"FairExposure(by='g', constraint='{constraint}', merit='grade')")
+    after = made.evaluate(measure)[1].per_query()
+    for query, value in after.select("query", "value").iter_rows():
+        if query not in made.why["run"] and value is not None and not np.isnan(value):
+            assert value == pytest.approx(1.0, abs=1e-5)

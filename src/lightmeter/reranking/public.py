@@ -17,6 +17,7 @@ from lightmeter.policies import Policy, Ties
 from lightmeter.rankings import CELLS, Ranked, chunks_of_like_length
 from lightmeter.reranking.base import Draw, Reordered, Reranker
 from lightmeter.reranking.result import Reranking
+from lightmeter.sampled import sample
 
 
 def rerank(
@@ -95,7 +96,8 @@ def rerank(
         raise LightmeterError(f"rng is {rng!r}. Accepted: a whole number from 0 up, or a NumPy generator.")
     seed = int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
     if isinstance(chosen, Policy):
-        return _drawn(collection, chosen, samples, seed, depth, ties)
+        frame = sample(collection, chosen, samples, seed, depth=depth, ties=ties)
+        return Reranking(chosen, frame, collection, {}, depth, ties, samples, unknown)
     context = ranked_context(collection, None, ties, depth, unknown)
     parts, why = [], {}
     for name, ranked in context.ranked.items():
@@ -104,7 +106,8 @@ def rerank(
         chosen.prepare(context, ranked)
         part, why[name] = _of_run(chosen, context, ranked, samples, seed)
         parts.append(part)
-    made = Reranking(chosen, pl.concat(parts), collection, why, depth, ties, samples if chosen.makes == "draws" else 1)
+    many = samples if chosen.makes == "draws" else 1
+    made = Reranking(chosen, pl.concat(parts), collection, why, depth, ties, many, unknown)
     if strict and made.holds is False:
         run, query, reason = made.failures.row(0)
         raise LightmeterError(f"{chosen}: the guarantee does not hold. Run {run}, query {query!r}: {reason}.")
@@ -183,12 +186,3 @@ def _frame(block: Block, made: Reordered, several: bool) -> pl.DataFrame:
     if made.weight is not None:
         columns["weight"] = made.weight[which]
     return pl.DataFrame(columns)
-
-
-def _drawn(
-    collection: Collection, policy: Policy, samples: int, seed: int, depth: int | None, ties: Ties | None
-) -> Reranking:
-    from lightmeter.sampled import sample
-
-    frame = sample(collection, policy, samples, seed, depth=depth, ties=ties)
-    return Reranking(policy, frame, collection, {}, depth, ties, samples)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -38,8 +38,8 @@ class Reranking:
         The collection with the rankings given.
     why
         For each run the queries whose guarantee does not hold, and what is wrong.
-    depth, ties, samples
-        As they were asked for.
+    depth, ties, samples, unknown
+        As they were asked for; measures before and after treat documents of unknown group in the same way.
     """
 
     method: Reranker | Policy
@@ -49,6 +49,7 @@ class Reranking:
     depth: int | None = None
     ties: Ties | None = None
     samples: int = 1
+    unknown: Literal["drop", "error"] = "drop"
 
     def __repr__(self) -> str:
         return f"Reranking({self.method}; runs: {', '.join(self.before.runs)}; {self.told})"
@@ -101,6 +102,7 @@ class Reranking:
 
     def evaluate(self, measures: Iterable[Any] | Any, **options: Any) -> tuple[Result, Result]:
         """Measures of the rankings given and of those made, as :func:`lightmeter.evaluate` gives them."""
+        options = {"unknown": self.unknown} | options
         given = evaluate(self.before, measures, ties=self.ties, depth=self.depth, **options)
         return given, evaluate(self.after, measures, policy=self.policy, **options)
 
@@ -112,7 +114,7 @@ class Reranking:
         measures
             Measures or their notation.
         options
-            Of :func:`lightmeter.evaluate`, such as ``unknown=``.
+            Of :func:`lightmeter.evaluate`, such as ``missing=``.
 
         Returns
         -------
