@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import time
+import os
 
 import polars as pl
 import pytest
@@ -179,9 +179,10 @@ def test_seventeen_runs_by_six_measures(process, shared_data):
     runs = sorted(str(p) for p in (shared_data / "robust03" / "runs").iterdir())
     measures = ("nDCG@10", "AP", "RBP(p=0.8)", "ERR", "EED", "EEL")
     asked = [word for m in measures for word in ("-m", m)]
-    started = time.perf_counter()
+    before = os.times()
     done = process("compare", *runs, "--qrels", str(shared_data / "robust03" / "qrels.txt.gz"), *asked, "-f", "jsonl")
-    seconds = time.perf_counter() - started
+    after = os.times()  # of the child, so that other work on the machine does not count
+    seconds = sum(after[2:4]) - sum(before[2:4])
     assert done.code == 0, done.err
     rows = done.rows()
     assert len(runs) == 17
@@ -190,4 +191,4 @@ def test_seventeen_runs_by_six_measures(process, shared_data):
     assert all(r["n"] == 100 for r in rows if r["kind"] == "pair")
     ap = {r["run"].rpartition("/")[2]: r for r in rows if r["kind"] == "mean" and r["measure"] == "AP"}
     assert max(ap.values(), key=lambda r: r["value"])["letters"].startswith("a")
-    assert seconds < 30
+    assert 0 < seconds < 30

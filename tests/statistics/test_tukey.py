@@ -132,9 +132,9 @@ def test_reproducible_whatever_the_number_of_threads(monkeypatch):
 
 def test_fast_enough():
     x = np.random.default_rng(0).random((60, 54))
-    started = time.perf_counter()
+    started = time.process_time()  # of all threads, so that other work on the machine does not count
     randomised_tukey(x, permutations=5000)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_no_residual_no_effect():
