@@ -23,7 +23,7 @@ KINDS = [
 
 @pytest.mark.parametrize("name", KINDS)
 @given(data=st.data())
-@share(0.4)
+@share(0.25)
 def test_against_the_reference(name: str, data: Any) -> None:
     world = data.draw(worlds())
     agree(world, data.draw(st.lists(prefixes(world, getattr(lm, name)), min_size=1, max_size=4)))
