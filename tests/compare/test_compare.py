@@ -169,6 +169,18 @@ def test_what_changed_and_why():
     assert q2.select("doc", "rank_a", "rank_b").rows() == [("y", 2, None), ("z", 3, 2)]
 
 
+def test_shares_are_told_where_they_differ():
+    """Both runs have the same ten documents on top, in another order."""
+    docs = [f"d{i}" for i in range(10)]
+    groups = {"side": {d: "l" if i < 5 else "r" for i, d in enumerate(docs)}}
+    runs = {"a": {"q": docs, "p": docs}, "b": {"q": docs[::-1], "p": docs}}
+    c = lm.load(run=runs, groups=groups, targets={"side": {"l": 0.9, "r": 0.1}})
+    (change,) = lm.compare(c, ["GF(by='side', user=RBP(p=0.9))"]).changes.rows(named=True)
+    assert change["query"] == "q"
+    told = "known documents in the first 5: l 100%/0% (target 90%), r 0%/100% (target 10%); moved"
+    assert change["why"].startswith(told)
+
+
 def test_changes_from_a_baseline():
     made = lm.compare(world(), ["AP"], baseline="mixed", changed=3)
     assert set(made.pairs["run_b"]) == {"mixed"}

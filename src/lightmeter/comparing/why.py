@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.attributes import Attribute
 from lightmeter.comparing.columns import Column
 from lightmeter.context import Context
 from lightmeter.distributions import distribution
@@ -136,13 +137,13 @@ class Reasons:
         if measure.attribute is None:
             return []
         attribute = self.context.collection.attribute(measure.attribute)
-        k = min(measure.cutoff or _TOP, _TOP)
-        shares = []
-        for ranked, rows in ((one, a), (two, b)):
-            entries = ranked.member_row(measure.attribute)[rows[:k]]
-            _, codes, weight = attribute.pairs(entries, split=True)
-            known = max(int((entries >= 0).sum()), 1)
-            shares.append(np.bincount(codes, weight, minlength=len(attribute.values)) / known)
+        # where the first ten have the same groups, the order among them is what changed: look at fewer
+        for k in (min(measure.cutoff or _TOP, _TOP), 5, 3, 1):
+            shares = [self._achieved(attribute, ranked, rows[:k]) for ranked, rows in ((one, a), (two, b))]
+            if not np.allclose(shares[0], shares[1], rtol=0, atol=1e-9):
+                break
+        else:
+            return []
         target = self._target(measure, one.run.name, query)
         order = np.argsort(-np.round(np.abs(shares[0] - shares[1]), 12), kind="stable")[:2]
         told = [
@@ -151,6 +152,12 @@ class Reasons:
             for v in order.tolist()
         ]
         return [f"known documents in the first {k}: {', '.join(told)}"]
+
+    def _achieved(self, attribute: Attribute, ranked: Ranked, rows: NDArray[np.int64]) -> Array:
+        """Shares of the values among the documents whose membership is known."""
+        entries = ranked.member_row(attribute.name)[rows]
+        _, codes, weight = attribute.pairs(entries, split=True)
+        return np.bincount(codes, weight, minlength=len(attribute.values)) / max(int((entries >= 0).sum()), 1)
 
     def _target(self, measure: Measure, run: str, query: int) -> dict[int, float]:
         target: Any = getattr(measure, "target", False)
