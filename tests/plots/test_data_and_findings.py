@@ -174,6 +174,8 @@ def test_leaning_flips() -> None:
     toward, away = plots.leaning(lean("f"), other="m"), plots.leaning(lean("m"), other="m")
     assert title(toward) == "one leans to f (0.500)"
     assert title(away) == "one leans to m (-0.500)"
+    assert rows_with(toward, "value", "side")["side"].to_list() == ["leans to f"]
+    assert rows_with(away, "value", "side")["side"].to_list() == ["leans to m"]
     by_query = plots.leaning(lean("f"), run="one")
     assert title(by_query) == "one leans to f on 3 of 3 queries, to not f on 0"
     assert rows_with(by_query, "value", "side")["value"].to_list() == [0.5] * 3

@@ -88,6 +88,18 @@ def test_page_needs_no_network(result: lm.Result, tmp_path: Path) -> None:
     assert reader.found == ["script https://example.org/vega.js"]
 
 
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    bad = "</script><script>alert(1)</script>"
+    c = lm.load(run={bad: {"q": ["a", "b"]}, "<b>x": {"q": ["b", "a"]}}, qrels={"q": {"a": 1}})
+    chart = plots.tradeoff(lm.evaluate(c, ["nDCG@10", "RR"]))
+    page = plots.save(chart, tmp_path / "picture.html").read_text("utf-8")
+    assert "<script>alert" not in page
+    assert "\\u003cscript>alert(1)" in page
+    drawn = plots.save(chart, tmp_path / "picture.svg").read_text("utf-8")
+    assert "<script" not in drawn
+    assert "<b>" not in drawn
+
+
 def test_chart_can_be_changed(result: lm.Result, tmp_path: Path) -> None:
     chart = plots.tradeoff(result).properties(title="Mine").configure_axis(labelFontSize=20)
     spec = chart.to_dict()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,4 +76,11 @@ def _made(chart: Chart, kind: str, scale: float) -> bytes:
     # the editor's link is left out: it would send the data away
     actions = {"export": True, "source": False, "compiled": False, "editor": False}
     spec["usermeta"] = spec.get("usermeta", {}) | {"embedOptions": {"actions": actions, "renderer": "svg"}}
-    return str(convert.vegalite_to_html(spec, vl_version=version, bundle=True)).encode()
+    return _page(spec, lambda safe: str(convert.vegalite_to_html(safe, vl_version=version, bundle=True))).encode()
+
+
+def _page(spec: dict[str, Any], make: Callable[[dict[str, Any]], str]) -> str:
+    """A page in which no text of the data can end the script that holds it: a document may be named ``</script>``."""
+    text = json.dumps(spec, ensure_ascii=False)
+    mark = next(c for c in map(chr, range(0xE000, 0xF8FF)) if c not in text)
+    return make(json.loads(text.replace("<", mark))).replace(mark, "\\u003c")

@@ -164,12 +164,12 @@ def apart(places: Sequence[float], gap: float) -> list[float]:
 
 
 def nice_ceiling(value: float) -> float:
-    """The next round number: 1, 2, 2.5 or 5 times a power of ten.
+    """The next number of few digits.
 
     Examples
     --------
     >>> nice_ceiling(0.43), nice_ceiling(7.0), nice_ceiling(0.0)
-    (0.5, 10.0, 1.0)
+    (0.5, 8.0, 1.0)
     """
     if not value > 0 or not math.isfinite(value):
         return 1.0

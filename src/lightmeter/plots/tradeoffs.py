@@ -110,7 +110,7 @@ def curve(sweep: SweepResult) -> Chart:
     top = theme.nice_ceiling(float(frame["relevance"].max()))  # type: ignore[arg-type]
     lines = (
         alt.Chart()
-        .mark_line()
+        .mark_line(clip=True)
         .encode(
             x=alt.X(
                 "disparity:Q",
