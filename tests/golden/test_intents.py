@@ -60,6 +60,8 @@ def test_dsharp_of_the_sample() -> None:
     both = lm.evaluate(c, ["StRecall@2", "D_nDCG@2", "Dsharp_nDCG@2"]).mean()["value"].to_list()
     assert both[2] == pytest.approx((both[0] + both[1]) / 2)
     assert both[0] == 0.5
+    weighed = lm.evaluate(c, ["Dsharp_nDCG(gamma=0.25)@2"]).mean()["value"].item()
+    assert weighed == pytest.approx(0.25 * both[0] + 0.75 * both[1])
 
 
 def test_probabilities_count() -> None:

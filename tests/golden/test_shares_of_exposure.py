@@ -163,13 +163,13 @@ def test_unanswered_is_not_parity() -> None:
 def test_members_are_distinct_documents() -> None:
     """A document that two queries rank is one member; what is not ranked counts where judgments count."""
     run = {"q1": ["a", "b"], "q2": ["a", "c"]}
-    groups = {"g": {"a": "x", "b": "y", "c": "y", "d": "y"}}
-    c = lm.load(run=run, qrels={q: {"a": 1, "d": 1} for q in run}, groups=groups)
+    groups = {"g": {"a": "x", "b": "y", "c": "y", "d": "y", "e": "x"}}
+    c = lm.load(run=run, qrels={q: {"a": 1, "d": 1, "e": 0} for q in run}, groups=groups)
     user = lm.RBP(p=0.5)
     asked = [lm.MeanExposure(by="g", user=user, docs=docs, amortised=True) for docs in ("ranked", "all", "relevant")]
     found = lm.evaluate(c, asked).mean()["value"].to_list()
     # per request: a has 1, b and c .25 each
-    assert found == pytest.approx([1.0, 0.25, 1.0, 0.5 / 3, 1.0, 0.0])
+    assert found == pytest.approx([1.0, 0.25, 0.5, 0.5 / 3, 1.0, 0.0])
 
 
 def test_sampled_error_by_hand() -> None:

@@ -53,11 +53,11 @@ class Candidates:
         return len(self.row) == len(self.ranked.run) and not len(self.missed)
 
     @cached_property
-    def judgment(self) -> Codes:
+    def judgment(self) -> NDArray[np.integer]:
         """The judgment of each, -1 for none."""
         here = len(self.row) - len(self.missed)
         mine = self.ranked.judged_row() if self.whole else self.ranked.judged_row()[self.row[:here]]
-        return np.concatenate([mine, self.missed]) if len(self.missed) else mine.astype(np.int64)
+        return np.concatenate([mine, self.missed]) if len(self.missed) else mine
 
     @cached_property
     def gain(self) -> Array:
@@ -107,8 +107,9 @@ def _candidates(context: Context, ranked: Ranked, docs: str) -> Candidates:
         return mine
     gone = np.zeros(len(context.collection.queries), dtype=bool)
     gone[ranked.query] = True
-    missed = gone[judgments.query]
-    missed[mine.judgment[mine.judgment >= 0]] = False
+    missed = np.append(gone[judgments.query], False)  # the last one takes what is not judged
+    missed[mine.judgment] = False
+    missed = missed[:-1]
     if docs == "relevant":
         missed &= judgments.gain > 0
         keep = mine.gain > 0

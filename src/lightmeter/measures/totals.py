@@ -184,8 +184,8 @@ def _by_query(
     queries = len(context.collection.queries)
     query = mine.query
     gain = mine.found.gain if graded else np.zeros(len(exposure))
-    amounts = [exposure, np.ones(len(exposure)), gain, exposure * gain if graded else gain]
     if by is None:  # a candidate stands once in its query: nothing to add up
+        amounts = [exposure, np.ones(len(exposure)), gain, exposure * gain if graded else gain]
         if (query[1:] >= query[:-1]).all():
             return Totals.of(query, mine.key, amounts, queries)
         order = np.argsort(query, kind="stable")
@@ -197,8 +197,17 @@ def _by_query(
     else:
         owner_key, at = np.unique(cell, return_inverse=True)
         cells = len(owner_key)
-    sums = [sum_by(at, mine.spread(a), cells) for a in amounts[: 4 if graded else 2]]
-    sums += [np.zeros(cells)] * (4 - len(sums))
+    members = (
+        np.bincount(at, minlength=cells).astype(np.float64) if mine.weight is None else sum_by(at, mine.weight, cells)
+    )
+    sums = [sum_by(at, mine.spread(exposure), cells), members]
+    if graded:  # few documents have a grade
+        worth = mine.spread(gain)
+        hit = np.flatnonzero(worth)
+        seen = exposure[hit if mine.position is None else mine.position[hit]]
+        sums += [sum_by(at[hit], worth[hit], cells), sum_by(at[hit], worth[hit] * seen, cells)]
+    else:
+        sums += [np.zeros(cells)] * 2
     keep = sums[1] > 0
     owner, value = np.divmod(owner_key[keep], max(mine.size, 1))
     return Totals.of(owner, value, [s[keep] for s in sums], queries)
