@@ -53,7 +53,7 @@ def draws(paths: int, seed: int = 3) -> tuple[Candidates, Draws]:
 
 
 def test_estimates_are_those_of_all_permutations() -> None:
-    candidates, drawn = draws(8_000)
+    candidates, drawn = draws(3_000)
     thetas = np.array([0.9, 0.6, 0.3, 0.05])
     for theta, found in zip(thetas, drawn.at(thetas, [None, "g"]), strict=True):
         for q, go_on in enumerate(([0.36, 0.9, 0.36, 0.9], [0.9, 0.9, 0.36])):
@@ -69,7 +69,7 @@ def test_estimates_are_those_of_all_permutations() -> None:
                     without = estimate[1:, q]
                     se = np.sqrt((len(without) - 1) / len(without) * ((without - without.mean()) ** 2).sum())
                     assert abs(estimate[0, q] - exact) < 4.5 * se + 1e-12, (theta, q, by)
-                    assert se < 0.015
+                    assert se < 0.03
 
 
 @pytest.mark.parametrize("paths", [5, 100])
@@ -131,7 +131,7 @@ def test_the_result_says_what_was_drawn_and_how_sure_it_is() -> None:
     errors = curve.error()
     assert errors is not None
     assert max(e.max() for e in errors) <= 2e-3
-    assert errors[0][[0, -1]].tolist() == errors[1][[0, -1]].tolist() == [0.0, 0.0]  # the ends are exact
+    assert max(e[[0, -1]].max() for e in errors) < 1e-12  # the ends are exact
     assert curve.area().se > 0
     assert result.find("PlackettLuce").area().se is None
     assert curve.mean[0][-1] == pytest.approx(1.0)
@@ -153,10 +153,10 @@ def test_the_result_says_what_was_drawn_and_how_sure_it_is() -> None:
 def test_errors_of_areas_cover_other_seeds() -> None:
     c = lm.load({"a": RUN}, QRELS)
     found = [
-        lm.sweep(c, "RankTransposition", USER, samples=60, resamples=2, rng=seed).curves[0].area() for seed in range(16)
+        lm.sweep(c, "RankTransposition", USER, samples=40, resamples=2, rng=seed).curves[0].area() for seed in range(10)
     ]
     values, errors = np.array([a.value for a in found]), np.array([a.se for a in found])
-    assert values.std(ddof=1) == pytest.approx(errors.mean(), rel=0.5)  # 16 values: a deviation is known to 18%
+    assert values.std(ddof=1) == pytest.approx(errors.mean(), rel=0.5)  # 10 values: a deviation is known to 24%
 
 
 def test_drawn_rankings_follow_the_seed_alone() -> None:

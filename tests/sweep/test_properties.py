@@ -101,7 +101,7 @@ def test_weights_of_queries_count_in_means() -> None:
     c = lm.load(
         {"a": {"q": {"r": 2.0, "n": 1.0}, "p": {"r": 1.0, "n": 2.0}}},
         {"q": {"r": 1}, "p": {"r": 1}},
-        sequence=pl.DataFrame({"query": ["q", "q", "q", "p"]}),
+        sequence=pl.DataFrame({"query": ["q", "p"], "weight": [3.0, 1.0]}),
     )
     curve = lm.sweep(c, "RankTransposition").curves[0]
     want = (3 * (3 / 4 + 1 / 6) + 3 / 4 - 1 / 6) / 4

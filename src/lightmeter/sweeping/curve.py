@@ -90,6 +90,8 @@ class Curve:
         if not self.scale.counted.any():
             reasons = [r for r in self.scale.reason.tolist() if r is not None]
             return max(set(reasons), key=reasons.count) if reasons else "no_query"
+        if not self.scale.answered.any():
+            return "not_in_run"
         return NO_RANGE if np.isnan(self.mean[0]).any() else None
 
     @property
@@ -193,6 +195,8 @@ class Curve:
 
     def frontier_area(self) -> Estimate:
         """EEAUC of the frontier."""
+        if self.best is not None and self.reason == "not_in_run" and self.scale.counted.any():
+            return Estimate(0.0, None, 0.0, 0.0, int(self.scale.counted.sum()), "not_in_run")
         if self.best is None or self.frontier is None:
             return Estimate(np.nan, reason=NO_FRONTIER if self.best is None else self.reason)
         return Estimate(
