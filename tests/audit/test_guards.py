@@ -152,6 +152,27 @@ def test_per_query_rows_are_masked_by_query():
         assert sum(seen[q, x] is None for x in "ab") in (0, 2)
 
 
+def test_a_query_is_not_compared_with_a_masked_reference():
+    """In q2 the reference has 5 members, and c goes with it: b over a would tell of a."""
+    g = (
+        ["a"] * 40
+        + ["b"] * 30
+        + ["c"] * 30
+        + ["a"] * 5
+        + ["b"] * 40
+        + ["c"] * 30
+        + ["a"] * 50
+        + ["b"] * 20
+        + ["c"] * 20
+    )
+    q = ["q1"] * 100 + ["q2"] * 75 + ["q3"] * 90
+    table = {"p": np.random.default_rng(0).random(len(g)), "g": g, "q": q}
+    result = lm.audit(table, score="p", group="g", query="q", per_query=True, reference="a", resamples=0)
+    at = result.rows.filter((pl.col("query") == "q2") & (pl.col("group") == "b"))
+    assert at.filter(pl.col("measure") == "exposure")["value"].null_count() == 0
+    assert at.filter(pl.col("measure") == "exposure_ratio")["reason"].to_list() == ["masked"]
+
+
 def test_unknown_is_a_row_of_its_own_in_no_ratio():
     table = {"p": range(60), "g": (["f", "m", None] * 20)}
     rows = lm.audit(table, score="p", group="g", cutoffs=15, resamples=50).rows
@@ -216,6 +237,7 @@ def test_ll144():
     order = np.random.default_rng(4).permutation(len(race))
     p = np.empty(len(race))
     p[order] = np.arange(len(race))
+    p[980:995] += 2000  # other has the highest rate, and impact ratios are not to it
     result = lm.audit({"p": p, "sex": sex, "race": race}, score="p", group=["sex", "race"], preset="ll144", resamples=0)
     assert list(result.rows["attribute"].unique(maintain_order=True)) == ["sex", "race", "sex,race"]
     rows = {

@@ -177,6 +177,15 @@ def test_nobody_in_the_top_has_no_empty_interval():
     assert (both["low"] < both["high"]).all()
 
 
+def test_a_ratio_to_few_is_exact_too():
+    """Of 150 f 40 are in, of 12 m, who have the highest rate, 8."""
+    g = ["m"] * 8 + ["f"] * 40 + ["m"] * 4 + ["f"] * 110
+    rows = lm.audit({"p": range(162, 0, -1), "g": g}, score="p", group="g", cutoffs=48, resamples=200).rows
+    at = rows.filter((rows["measure"] == "selection_rate_ratio") & (rows["group"] == "f")).row(0, named=True)
+    low, high = rate_ratio(40, 150, 8, 12)
+    assert (at["low"], at["high"]) == (pytest.approx(float(low)), pytest.approx(float(high)))
+
+
 def test_reproducible_and_each_attribute_on_its_own():
     rng = np.random.default_rng(0)
     table = {"p": rng.random(500), "g": rng.choice(list("ab"), 500), "h": rng.choice(list("xyz"), 500)}
@@ -242,6 +251,7 @@ def test_a_simultaneous_band_holds_whole_curves():
     fresh = ((walks[2000:] >= low) & (walks[2000:] <= high)).all(axis=1).mean()
     assert 0.92 <= fresh <= 0.97
     assert pointwise > 0.98
+    assert simultaneous(walks[:2000, :1])[2] == pytest.approx(0.95, abs=0.002)
     # percentiles at each point on their own hold far fewer
     narrow = np.quantile(walks[:2000], [0.025, 0.975], axis=0)
     assert ((walks[2000:] >= narrow[0]) & (walks[2000:] <= narrow[1])).all(axis=1).mean() < fresh - 0.05
@@ -267,6 +277,18 @@ def test_the_curve():
     assert (ratio["low"] < ratio["high"]).all()
     few = curve.filter((curve["measure"] == "exposure_ratio") & (curve["reason"] == "few_in_top"))
     assert few["low"].null_count() == len(few) > 0
+
+
+def test_where_few_are_seen_the_band_is_exact_and_counts_its_points():
+    """Ten of each: every point has fewer than ten of one, so the level is shared out over all 20."""
+    table = {"p": range(20, 0, -1), "g": ["a", "b"] * 10}
+    curve = lm.audit(table, score="p", group="g", resamples=50).curve()
+    share = curve.filter((curve["measure"] == "share") & (curve["group"] == "b")).sort("cutoff")
+    few = 19  # the last has ten of each
+    for k in (1, 7):
+        low, high = clopper_pearson(k // 2, k, 1 - 0.025 / few)
+        row = share.row(k - 1, named=True)
+        assert (row["low"], row["high"]) == (pytest.approx(float(low)), pytest.approx(float(high)))
 
 
 def test_groups_that_are_masked_have_no_curve():

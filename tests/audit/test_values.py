@@ -146,11 +146,12 @@ def test_a_top_thousand_with_seven_percent_women(recruits: dict[str, np.ndarray]
 
 
 def test_fa_ir_p_values_by_enumeration():
-    order = list("bbabaabcba")
-    table = {"p": np.arange(10, 0, -1), "g": order}
+    """Those of unknown group are passed over, in the pool and in the ranking."""
+    order = ["b", None, *"babaab", None, *"cba"]
+    table = {"p": np.arange(12, 0, -1), "g": order}
     result = lm.audit(table, score="p", group="g", cutoffs=8, min_cell=1, resamples=0)
     for g in "abc":
-        expected = reference.fa_ir_p([x == g for x in order[:8]], order.count(g) / 10)
+        expected = reference.fa_ir_p([x == g for x in order[:8] if x], order.count(g) / 10)
         assert result.value("fa_ir_p", g, cutoff=8) == pytest.approx(expected, abs=1e-12)
 
 
@@ -182,6 +183,9 @@ def test_holm_counts_every_test_once():
     assert least == pytest.approx(min(1.0, smallest * 10))
     primary = lm.audit(table, score=["p", "s"], group="g", label="y", cutoffs=[100], primary_cutoff=50, resamples=0)
     assert "at the primary cutoff over its 4" in primary.conventions["tests"]
+    rows = primary.rows.filter(primary.rows["cutoff"] == 50)
+    p = rows.filter(rows["measure"] == "fisher_p")["value"]
+    assert rows.filter(rows["measure"] == "fisher_p_holm")["value"].min() == pytest.approx(min(1.0, p.min() * 4))
 
 
 def test_threshold_beside_the_top():
