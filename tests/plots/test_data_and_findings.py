@@ -337,3 +337,39 @@ def test_labels_keep_apart() -> None:
 def test_series_differ_without_colour() -> None:
     assert len({tuple(d) for d in DASHES}) == len(DASHES)
     assert len(set(SHAPES)) == len(SHAPES)
+
+
+def test_means_over_different_queries_are_told() -> None:
+    groups = {"side": {"a": "f", "b": "m"}}  # of query r nothing is known
+    c = lm.load(run={"x": {"q": ["a", "b"], "r": ["c", "d"]}}, qrels={"q": {"a": 1}, "r": {"c": 1}}, groups=groups)
+    chart = plots.tradeoff(lm.evaluate(c, ["RR", "GF(by='side', user=RBP(p=0.5))"]))
+    assert "RR 2 queries, GF 1 query" in " ".join(chart.to_dict()["title"]["subtitle"])
+
+
+def test_equal_runs_are_not_called_best() -> None:
+    c = lm.load(
+        run={"x": {"q": ["a", "b", "c"]}, "y": {"q": ["a", "c", "b"]}, "z": {"q": ["b", "a", "c"]}},
+        qrels={"q": {"a": 1, "b": 1}},
+    )
+    chart = plots.tradeoff(lm.evaluate(c, ["RR", "P@2"]))
+    assert title(chart) == "x and z share the best combined score and P@2; all runs have the same RR"
+
+
+def test_undefined_query_has_no_bars() -> None:
+    groups = {"side": {"a": "f", "b": "m"}}
+    c = lm.load(run={"x": {"q": ["a", "b"], "r": ["c"]}, "y": {"q": ["a", "b"], "r": ["d"]}}, groups=groups)
+    chart = plots.distribution_at(c, "DistrSim(by='side')@2", ["q", "r"])
+    bars = rows_with(chart, "series", "share").filter(~pl.col("wanted"))
+    assert set(bars["query"]) == {"q"}
+    assert title(chart) == "All runs are equally near to the target at rank 2 for query q; undefined for r"
+    with pytest.raises(lm.LightmeterError, match="undefined for r"):
+        plots.distribution_at(c, "DistrSim(by='side')@2", "r")
+
+
+def test_users_are_not_mixed_in_the_finding_of_curves() -> None:
+    two = collection(one=ordered(True), other=ordered(False))
+    chart = plots.curve(lm.sweep(two, "PlackettLuce", ["RBP(p=0.5)", "RBP(p=0.8)"], resamples=2))
+    assert (
+        title(chart)
+        == "one gives the most relevance over all disparities in all 2 ways of counting (by user and exposure)"
+    )

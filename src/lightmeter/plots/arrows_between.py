@@ -97,8 +97,10 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
         strokeDash=alt.StrokeDash("effect:N", scale=dash, legend=key),
         tooltip=["before:N", "after:N"],
     )
-    heads = base.mark_point(shape="triangle", filled=True, size=110, opacity=1).encode(
-        x=axis("x2", x, domain[0]), y=axis("y2", y, domain[1]), angle=alt.Angle("angle:Q", scale=None)
+    heads = (
+        base.transform_filter("datum.effect != 'no change'")
+        .mark_point(shape="triangle", filled=True, size=110, opacity=1)
+        .encode(x=axis("x2", x, domain[0]), y=axis("y2", y, domain[1]), angle=alt.Angle("angle:Q", scale=None))
     )
     taken = [
         box
@@ -107,7 +109,7 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     ]
     dots = points(frame, frame["name"].to_list(), x, y, domain, True, taken)
     chart = alt.layer(shafts, heads, *dots).properties(width=SIDE, height=SIDE)
-    about = [f"means over {told_queries(frame)}; an arrow goes from a run to what it became"]
+    about = [f"{told_queries(frame, x, y)}; an arrow goes from a run to what it became"]
     title = arrow_finding(moved, names, x, y)
     return theme.finished(chart, title, [*about, conventions(result.conventions, RULES)], SIDE + 110)
 

@@ -41,7 +41,7 @@ RULES = ["policy", "ties", "unknown"]
 
 
 def points_frame(result: Result, x: Any, y: Any, run: str | None = None) -> pl.DataFrame:
-    """A row a run, or with ``run`` a row a query of it: ``name, x, y, n``; what is undefined is left out."""
+    """A row a run, or with ``run`` a row a query of it: ``name, x, y, n_x, n_y``; what is undefined is left out."""
     table = result.mean().filter(pl.col("segment").is_null()) if run is None else result.per_query()
     if run is not None:
         table = table.filter(pl.col("run") == run)
@@ -49,11 +49,13 @@ def points_frame(result: Result, x: Any, y: Any, run: str | None = None) -> pl.D
     if table.filter(pl.col("measure").is_in([str(x), str(y)]), pl.col("group").is_not_null()).height:
         raise LightmeterError(f"{x} or {y} has a value for each group. Accepted: measures of one value.")
     sides = [
-        table.filter(pl.col("measure") == str(m)).select(pl.col(name).alias("name"), pl.col("value").alias(c), "n")
+        table.filter(pl.col("measure") == str(m)).select(
+            pl.col(name).alias("name"), pl.col("value").alias(c), pl.col("n").alias(f"n_{c}")
+        )
         for m, c in ((x, "x"), (y, "y"))
     ]
-    both = sides[0].join(sides[1].drop("n"), on="name", how="inner", maintain_order="left")
-    return both.filter(pl.col("x").is_finite(), pl.col("y").is_finite()).select("name", "x", "y", "n")
+    both = sides[0].join(sides[1], on="name", how="inner", maintain_order="left")
+    return both.filter(pl.col("x").is_finite(), pl.col("y").is_finite()).select("name", "x", "y", "n_x", "n_y")
 
 
 def tradeoff(
@@ -106,7 +108,7 @@ def tradeoff(
     layers = [*lines, *points(frame, noted, x, y, domain, run is None, levels)]
     chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)
     if run is None:
-        title, of = run_finding(frame, x, y, mixed), f"means over {told_queries(frame)}"
+        title, of = run_finding(frame, x, y, mixed), told_queries(frame, x, y)
     else:
         title, of = (
             query_finding(frame, x, y),
@@ -129,12 +131,11 @@ def run_finding(frame: pl.DataFrame, x: Any, y: Any, mixed: bool) -> str:
     ways = better_first(x) or 1.0, better_first(y) or 1.0
     a, b = ways[0] * frame["x"].to_numpy(), ways[1] * frame["y"].to_numpy()
     one, two = brief([x, y])
-    best: dict[str, list[str]] = {}
-    if mixed:
-        best.setdefault(_best(frame, frame["both"].to_numpy()), []).append("combined score")
-    best.setdefault(_best(frame, a), []).append(one)
-    best.setdefault(_best(frame, b), []).append(two)
-    told = "; ".join(f"{run} {'has ' * (not i)}the best {listed(what)}" for i, (run, what) in enumerate(best.items()))
+    best: dict[tuple[str, ...], list[str]] = {}
+    sides = [("combined score", frame["both"].to_numpy())] if mixed else []
+    for what, value in [*sides, (one, a), (two, b)]:
+        best.setdefault(_leaders(frame, value), []).append(what)
+    told = _told_best(best, len(frame))
     tau = kendall(a, b).tau if len(frame) >= FEWEST_ORDERED else float("nan")
     if not math.isfinite(tau):
         return told
@@ -144,8 +145,22 @@ def run_finding(frame: pl.DataFrame, x: Any, y: Any, mixed: bool) -> str:
     return f"{told}. The two order the runs {how} (tau {number(tau)})"
 
 
-def _best(frame: pl.DataFrame, value: Array) -> str:
-    return str(frame["label"][int(np.argmax(value))])
+def _leaders(frame: pl.DataFrame, value: Array) -> tuple[str, ...]:
+    """The labels of the points with the largest value: several where they are equal."""
+    return tuple(frame["label"].filter(pl.Series(value.max() - value <= 1e-9 * max(abs(value.max()), 1e-300))))
+
+
+def _told_best(best: dict[tuple[str, ...], list[str]], size: int) -> str:
+    parts = []
+    for runs, what in best.items():
+        if len(runs) == size and size > 1:
+            parts.append(f"all runs have the same {listed(what)}")
+        elif len(runs) > 1:
+            parts.append(f"{listed(runs)} share the best {listed(what)}")
+        else:
+            verb = "has " if not any(p for p in parts if " has " in p) else ""
+            parts.append(f"{runs[0]} {verb}the best {listed(what)}")
+    return "; ".join(parts)
 
 
 def query_finding(frame: pl.DataFrame, x: Any, y: Any) -> str:
@@ -190,9 +205,18 @@ def some(frame: pl.DataFrame, x: Any, y: Any) -> pl.DataFrame:
     return frame
 
 
-def told_queries(frame: pl.DataFrame) -> str:
-    n = sorted({int(v) for v in frame["n"]})
-    return counted(n[-1], "query", "queries") if n[0] == n[-1] else f"{n[0]} to {n[-1]} queries"
+def told_queries(frame: pl.DataFrame, x: Any, y: Any) -> str:
+    """Over how many queries the means are; of both measures, where they are not defined for the same ones."""
+
+    def told(counts: list[int]) -> str:
+        low, high = min(counts), max(counts)
+        return counted(high, "query", "queries") if low == high else f"{low} to {high} queries"
+
+    nx, ny = (frame[c].to_list() for c in ("n_x", "n_y"))
+    if nx == ny:
+        return f"means over {told(nx)}"
+    one, two = brief([x, y])
+    return f"means over the queries that have one: {one} {told(nx)}, {two} {told(ny)}"
 
 
 def domain_of(values: Array, measure: Any) -> tuple[float, float]:

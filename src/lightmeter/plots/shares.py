@@ -16,7 +16,7 @@ from lightmeter.evaluation import evaluate, ranked_context
 from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.words import better_first, conventions, listed, number, short_names
+from lightmeter.plots.words import better_first, brief, conventions, listed, number, short_names
 
 _MOST = 30
 
@@ -113,17 +113,23 @@ def distribution_at(
     for run in shown:
         if run not in context.ranked:
             raise LightmeterError(f"there is no run {run!r}.{suggest(run, context.ranked)}")
-    frame = shares_frame(context, measure, queries, shown)
-    values = [v for v in [*collection.attribute(measure.by).values, "unknown"] if v in set(frame["value"])]
-    if len(values) > _MOST:
-        raise LightmeterError(f"{measure.by!r} has {len(values)} values here. Accepted: at most {_MOST}.")
-    names = short_names(shown)
     score = {
         (q, r): float(result.values(measure, r)[result.queries.index(q)])
         for q in queries
         for r in shown
         if q in result.queries
     }
+    # where the measure is undefined nothing is known of the groups, and there is no bar
+    known = [(q, r) for (q, r), value in score.items() if not np.isnan(value)]
+    frame = shares_frame(context, measure, queries, shown)
+    bars = pl.DataFrame(known, schema={"query": pl.String, "series": pl.String}, orient="row")
+    frame = pl.concat([frame.filter(pl.col("series").is_null()), frame.join(bars, on=["query", "series"])])
+    if not known:
+        raise LightmeterError(f"{measure} is undefined for {listed(queries)}, so there is nothing to draw.")
+    values = [v for v in [*collection.attribute(measure.by).values, "unknown"] if v in set(frame["value"])]
+    if len(values) > _MOST:
+        raise LightmeterError(f"{measure.by!r} has {len(values)} values here. Accepted: at most {_MOST}.")
+    names = short_names(shown)
     told = {q: ", ".join(f"{names[r]}\u00a0{number(score.get((q, r), np.nan))}" for r in shown) for q in queries}
     chart, width = _panels(frame, measure, values, names, told)
     way = "higher" if better_first(measure) > 0 else "lower"
@@ -182,29 +188,31 @@ def _panels(
 
 
 def finding(score: dict[tuple[str, str], float], queries: list[str], names: dict[str, str], measure: Any) -> str:
-    """Which run is nearest to the target, query by query."""
+    """Which run is nearest to the target, query by query; of one run how near it is."""
     sign = better_first(measure) or 1.0
     nearest: dict[str, list[str]] = {}
+    gone: list[str] = []
     for q in queries:
         mine = {r: sign * score[q, r] for r in names if not np.isnan(score.get((q, r), np.nan))}
         if not mine:
+            gone.append(q)
             continue
-        best = max(mine.values())
-        who = [names[r] for r, v in mine.items() if best - v < 5e-4]
-        if len(mine) == 1:
-            only = next(iter(mine))
-            return f"{names[only]} reaches {number(score[q, only])} on the way to the target at rank {measure.cutoff}"
-        nearest.setdefault("all runs" if len(who) == len(mine) else listed(who), []).append(q)
-    if not nearest:
-        return f"{measure} is not defined here"
+        who = [names[r] for r, v in mine.items() if max(mine.values()) - v < 5e-4]
+        everyone = len(who) == len(names) > 1
+        nearest.setdefault("all runs" if everyone else listed(who), []).append(q)
+    rest = f"; undefined for {listed(gone)}" if gone else ""
+    if len(names) == 1:
+        only, short = next(iter(names)), brief([measure])[0]
+        told = [f"{number(score[q, only])} for {q}" for q in queries if q not in gone]
+        return f"{names[only]} has {short} {listed(told)}{rest}"
     where = f"at rank {measure.cutoff}"
     if len(nearest) == 1:
-        names_told, on = next(iter(nearest.items()))
-        everyone = names_told == "all runs"
-        are = "are equally near to" if everyone else "are nearest to" if " and " in names_told else "is nearest to"
-        whom = f"query {on[0]}" if len(on) == 1 else "all of these queries"
-        return f"{'All runs' if everyone else names_told} {are} the target {where} for {whom}"
-    return f"Nearest to the target {where}: " + "; ".join(f"{who} for {listed(on)}" for who, on in nearest.items())
+        told_names, on = next(iter(nearest.items()))
+        everyone = told_names == "all runs"
+        are = "are equally near to" if everyone else "are nearest to" if " and " in told_names else "is nearest to"
+        whom = f"query {on[0]}" if len(on) == 1 else f"all {len(on)} queries"
+        return f"{'All runs' if everyone else told_names} {are} the target {where} for {whom}{rest}"
+    return f"Nearest to the target {where}: " + "; ".join(f"{r} for {listed(on)}" for r, on in nearest.items()) + rest
 
 
 def _short(values: list[str], wide: float) -> bool:

@@ -72,7 +72,7 @@ def config() -> dict[str, Any]:
             "labelAnchor": "start",
             "labelPadding": 4,
             "titleFontSize": _TEXT,
-            "labelLimit": 240,
+            "labelLimit": 340,
         },
         "view": {"stroke": None},
         "line": {"strokeWidth": 2, "strokeCap": "round"},

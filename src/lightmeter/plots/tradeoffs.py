@@ -101,7 +101,9 @@ def curve(sweep: SweepResult) -> Chart:
     series = _by_area(policies, areas) + ([BEST] if BEST in frame["policy"].to_list() else [])
     look = {"fixed": {BEST: theme.INK}}, {"fixed": {BEST: [1, 3]}}
     few = len(panels) == 1
-    width = theme.WIDTH if few else theme.SMALL
+    longest = max(theme.text_width(text) for text in label.values()) + 20
+    width = theme.WIDTH if few else min(max(theme.SMALL, longest), 330)
+    columns = _COLUMNS if width < 240 else 2
     key = theme.legend(symbolType="stroke", columns=1 if few else 0)
     text = _keys(series, areas) if few else {s: s for s in series}
     frame = frame.with_columns(series=pl.col("policy").replace_strict(text))
@@ -132,16 +134,16 @@ def curve(sweep: SweepResult) -> Chart:
                 alt.Tooltip("parameter:Q", format=".4g"),
             ],
         )
-        .properties(width=width, height=theme.HEIGHT if few else int(width * 0.75))
+        .properties(width=width, height=theme.HEIGHT if few else min(int(width * 0.75), 170))
     )
     if few:
         chart, whole = lines.properties(data=inline(frame)), width + 60
     else:
         order = [str(label[p]) for p in panels]
         chart = lines.facet(
-            facet=alt.Facet("panel:N", sort=order, title=None), columns=_COLUMNS, data=inline(frame)
+            facet=alt.Facet("panel:N", sort=order, title=None), columns=columns, data=inline(frame)
         ).resolve_axis(x="shared")
-        whole = min(len(panels), _COLUMNS) * (width + 45)
+        whole = min(len(panels), columns) * (width + 45)
     return theme.finished(chart, finding(frame, areas), _told(sweep, frame, panels), whole)
 
 
@@ -227,11 +229,21 @@ def _of_one(frame: pl.DataFrame, areas: pl.DataFrame, policy: str) -> str:
             return f"{policy} gives an area of {number(shown['area'][0])}"
         share = percent(float(mine.sum() / top.sum()))
         return f"{policy} gives {share} of the relevance that is possible at equal disparity"
-    top_row, last = shown.row(0, named=True), shown.row(-1, named=True)
-    return (
-        f"{names[top_row['run']]} gives the most relevance over all disparities (EEAUC {number(top_row['area'])}), "
-        f"{names[last['run']]} the least ({number(last['area'])})"
-    )
+    if shown.is_empty():
+        return f"{policy} gives no area that is defined"
+    ends = []
+    for _, part in shown.group_by("user", "by", maintain_order=True):
+        ends.append((part.row(0, named=True), part.row(-1, named=True)))
+    (top_row, last), ways = ends[0], len(ends)
+    first, least = names[top_row["run"]], names[last["run"]]
+    if len(names) == 1:
+        return f"{policy} gives {first} areas from {number(shown['area'][-1])} to {number(shown['area'][0])}"
+    if ways == 1:
+        areas_told = f"(EEAUC {number(top_row['area'])}), {least} the least ({number(last['area'])})"
+        return f"{first} gives the most relevance over all disparities {areas_told}"
+    leading = sum(names[a["run"]] == first for a, _ in ends)
+    where = f"all {ways}" if leading == ways else f"{leading} of {ways}"
+    return f"{first} gives the most relevance over all disparities in {where} ways of counting (by user and exposure)"
 
 
 def _at(part: pl.DataFrame) -> Array | None:
