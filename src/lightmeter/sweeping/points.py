@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 By = str | None
 
+#: Points of a drawn curve, at most.
+DRAWN_POINTS = 160
 #: Paths of the pilot.
 PILOT = 32
 
@@ -176,7 +178,7 @@ def drawn_points(
             if not np.isnan(x).any():
                 long = np.flatnonzero(np.abs(np.diff(x)) > 0.0199)
                 finer = np.unique(np.concatenate([finer, (t[long] + t[long + 1]) / 2.0]))
-        if len(finer) == len(t):
+        if len(finer) == len(t) or len(finer) > DRAWN_POINTS:  # noise makes steps that no point closes
             break
         t = finer
     return out
