@@ -187,6 +187,32 @@ def test_next_ranking_by_listing(drawn: Any, quality: float, user: str) -> None:
             assert unfair <= other + 1e-9
 
 
+@given(
+    st.integers(2, 4).flatmap(lambda n: st.tuples(*[st.lists(st.integers(0, 9), min_size=n, max_size=n)] * 2)),
+    st.floats(0.5, 1.0),
+)
+def test_no_more_quality_than_the_price_asks_for(drawn: Any, quality: float) -> None:
+    """The ranking is the best at the price of quality that is best for the bound, by listing rankings and prices."""
+    owed, merit = (np.array(x, dtype=float) for x in drawn)
+    merit += not merit.any()
+    owed = owed / 9 - 0.3
+    view = view_of("DCG", len(owed))
+    attention = view / view.sum()
+    orders = np.array(list(itertools.permutations(range(len(owed)))))
+    unfair = np.abs(owed[orders] - attention).sum(1)
+    value = merit[orders] @ view / (np.sort(merit) @ np.sort(view))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        prices = np.subtract.outer(unfair, unfair) / np.subtract.outer(value, value)
+    prices = np.append(0.0, prices[np.isfinite(prices) & (prices > 0) & (prices < 1e6)])
+    worth = (unfair[:, None] + prices * (quality - value[:, None])).min(0)
+    best = prices[worth.argmax()]
+    found = next_ranking(owed, merit, view, attention, quality)
+    mine = np.abs(owed[found] - attention).sum() + best * (
+        quality - view @ merit[found] / (np.sort(merit) @ np.sort(view))
+    )
+    assert mine <= worth.max() + 1e-7
+
+
 def test_amortised_over_queries_that_share_documents() -> None:
     """What a document got for one query is made up for in the next; the debts follow the definition step by step."""
     c = lm.load(run={"q": {"a": 2.0, "b": 1.0}, "r": {"b": 3.0, "a": 2.9, "z": 0.1}})

@@ -133,7 +133,7 @@ def next_ranking(owed: Array, merit: Array, view: Array, attention: Array, quali
     evenest = np.empty(len(owed), dtype=np.int64)
     evenest[by_attention] = np.argsort(-owed, kind="stable")
     best = np.empty(len(owed), dtype=np.int64)
-    best[by_attention] = np.lexsort((-owed, -merit))
+    best[by_attention] = np.argsort(-merit, kind="stable")
     most = float(view @ merit[best])
 
     def of(ranking: Index) -> tuple[float, float]:

@@ -16,6 +16,8 @@ COST = 1e4
 #: relative to the relevance there is: what is left between the mixture and its bound
 GAP = 1e-9
 ROUNDS = 200
+#: rounds in which what is left does not shrink, after which HiGHS' own precision is all there is
+STALE = 10
 #: rankings less likely than that are left out
 THIN = 1e-12
 #: prices from the best so far (0) to those of the programme (1) at which rankings are looked for
@@ -60,6 +62,7 @@ def several_constraints(c: Array, rows: Array, view: Array, valid: Mask) -> tupl
         pool.add(np.arange(queries), by_falling(-rows[:, i], valid, c))
     open_ = np.arange(queries)
     best_price, bound = np.zeros((queries, m)), np.full(queries, np.inf)
+    least, stale = np.full(queries, np.inf), np.zeros(queries, dtype=np.int64)
     share: dict[int, tuple[Index, Array]] = {}
     for _ in range(ROUNDS):
         mine, weight, worth, price = pool.solve(open_)
@@ -74,7 +77,11 @@ def several_constraints(c: Array, rows: Array, view: Array, valid: Mask) -> tupl
             better = reached < bound[open_]
             bound[open_[better]], best_price[open_[better]] = reached[better], at[better]
             pool.add(open_, order)
-        open_ = open_[bound[open_] - worth > GAP * total[open_]]
+        left = bound[open_] - worth
+        shrinks = left < 0.99 * least[open_]
+        least[open_] = np.where(shrinks, left, least[open_])
+        stale[open_] = np.where(shrinks, 0, stale[open_] + 1)
+        open_ = open_[(left > GAP * total[open_]) & (stale[open_] < STALE)]
         if not len(open_):
             break
     origin, which, weights = [], [], []
