@@ -1,0 +1,54 @@
+"""Learning to rank for expected exposure: losses, objectives for boosted trees, training and its comparison.
+
+Names are loaded when they are used: losses and networks need torch, boosted trees lightgbm (the extra ``learn``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lightmeter.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from lightmeter.learn.baselines import LambdaRank, ListNet, Pairwise, Pointwise
+    from lightmeter.learn.exact import luce_exposure_of
+    from lightmeter.learn.gumbel import gumbel_exposure_of
+    from lightmeter.learn.losses import ExposureLoss
+
+_HOME = {
+    "lightmeter.learn.baselines": "LambdaRank ListNet Pairwise Pointwise",
+    "lightmeter.learn.exact": "luce_exposure_of",
+    "lightmeter.learn.gumbel": "gumbel_exposure_of",
+    "lightmeter.learn.losses": "ExposureLoss",
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
+
+__all__ = [
+    "ExposureLoss",
+    "LambdaRank",
+    "ListNet",
+    "Pairwise",
+    "Pointwise",
+    "gumbel_exposure_of",
+    "luce_exposure_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'lightmeter.learn' has no attribute {name!r}")
+    from importlib import import_module
+
+    try:
+        module = import_module(_MODULE[name])
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "lightgbm"):
+            raise
+        raise MissingExtraError(error.name, "learn", f"lightmeter.learn.{name}") from None
+    value = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
