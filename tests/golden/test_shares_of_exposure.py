@@ -156,6 +156,12 @@ def test_unanswered_is_not_parity() -> None:
     assert amortised["value"][0] == pytest.approx((gap + 1.0) / 2)
     assert amortised["value"][3] == pytest.approx(1 / math.log2(3) / 2)
     assert set(amortised["reason"]) == {"not_in_run"}
+    two = lm.load(
+        run={"q": ["a", "b"], "r": ["a", "b"]},
+        qrels={q: {"a": 1} for q in ("q", "r", "gone")},
+        groups={"g": {"a": "x", "b": "y"}},
+    )
+    assert lm.evaluate(two, [measures[0](amortised=True)]).mean()["value"].item() == pytest.approx((2 * gap + 1) / 3)
     skipped = lm.evaluate(c, [measures[0](amortised=True)], missing="skip").mean()
     assert skipped["value"].item() == pytest.approx(gap)
 
