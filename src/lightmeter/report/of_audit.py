@@ -1,0 +1,212 @@
+"""The report of an audit: aggregates only, small groups masked as in the audit itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from lightmeter import plots
+from lightmeter.auditing import layout
+from lightmeter.auditing.result import AuditResult
+from lightmeter.output.grid import number
+from lightmeter.output.plain import printable
+from lightmeter.plots.words import counted, group_name, listed
+from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table
+from lightmeter.report.pictures import Maker, pictures
+
+_RATIO = (
+    "A line a group, over all cutoffs from the top of the list to all of it; 1 is as much exposure as the reference "
+    "group. The band holds for the whole curve."
+)
+_SHARE = "A line a group: its share of the first k; the thin line is its share of all."
+_BARS = "A bar a group: its mean exposure in the whole list; lines are intervals."
+#: what a first look needs; of a cutoff and of the whole list
+_FIRST = ("count", "pool_share", "mean_score", "exposure_ratio")
+_RATES = ("selection_rate", "selection_rate_ratio", "selection_impact_ratio", "fisher_p", "fisher_p_holm")
+_PRESET = ("count", "selection_rate", "scoring_rate", "impact_ratio", "selection_impact_ratio")
+_WORDS = {
+    "masked": "masked: the group, or one that would give it away, is smaller than --min-cell",
+    "few_in_top": "fewer than ten of the group are among the first k: no interval",
+    "none_in_top": "nobody of the group is among the first k",
+    "undefined": "the figure has no value there",
+    "zero_merit": "the group has no merit to divide by",
+    "zero_exposure": "the reference group has no exposure",
+}
+FOUR_FIFTHS = 0.8
+
+
+def audit_page(result: AuditResult, manifest: dict[str, Any], people: Table | None = None) -> Page:
+    """The page of an audit. ``people`` is a table of single persons where it was asked for."""
+    whole = pooled(result)
+    attributes = list(dict.fromkeys(whole.rows["attribute"].to_list()))
+    scores = list(dict.fromkeys(whole.rows["score"].to_list()))
+    drawn = pictures(_makers(whole, attributes, scores))
+    sheets = [_sheet(sheet) for sheet in layout.sheets(whole)]
+    first = [_first_look(whole, a, s, len(scores) > 1) for a in attributes for s in scores]
+    lost = _undefined(whole)
+    told = (
+        "This report shows groups only, no single person, and no list on its own."
+        if people is None
+        else "Besides groups, this report shows single persons, as asked; what identifies them is replaced by codes."
+    )
+    return Page(
+        kind="Audit",
+        title=f"Who gets exposure: {listed([printable(a.replace(',', ' and ')) for a in attributes], 3)}",
+        about=f"{counted(int(manifest.get('rows', 0)), 'person', 'persons')} ranked by {listed(scores, 3)}",
+        summary=[*_sentences(whole, attributes, scores), *(f"{p.title}." for p in drawn), told],
+        sections=[
+            Section("results", "At a glance", _how(result), [], [t for t in first if t.rows]),
+            Section("pictures", "Pictures", [], drawn),
+            Section("figures", "All figures", [], [], sheets),
+            *([Section("people", "Persons", [], [], [people])] if people is not None else []),
+            Section("undefined", "Masked and undefined values, and why", [], [], [lost])
+            if lost.rows
+            else Section("undefined", "Masked and undefined values, and why", ["Every figure has a value."]),
+        ],
+        conventions=result.conventions,
+        notes=list(result.notes),
+        manifest=manifest,
+    )
+
+
+def pooled(result: AuditResult) -> AuditResult:
+    """The audit without rows of single lists: their names may identify somebody."""
+    if "query" not in result.rows.columns:
+        return result
+    return replace(result, rows=result.rows.filter(pl.col("query").is_null()).drop("query"))
+
+
+def _how(result: AuditResult) -> list[str]:
+    reference = result.conventions.get("reference", "")
+    told = [f"Ratios of exposure are to the reference group ({printable(reference)}); 1 is equal."] if reference else []
+    if result.preset is None:
+        told.append(
+            "A ratio below four fifths (0.8) is a common reason to look closer. It is no legal finding, and says nothing "
+            "about chance: see the intervals and p."
+        )
+    return told
+
+
+def _makers(result: AuditResult, attributes: list[str], scores: list[str]) -> list[Maker]:
+    out: list[Maker] = []
+    for a in attributes:
+        for s in scores:
+            for measure, about in (("exposure_ratio", _RATIO), ("share", _SHARE)):
+                make = lambda a=a, s=s, m=measure: plots.cutoffs(result, m, attribute=a, score=s)  # noqa: E731
+                out.append((make, about))
+            out.append((lambda a=a, s=s: plots.exposure(result, attribute=a, score=s), _BARS))  # type: ignore[misc]
+    return out
+
+
+def _sentences(result: AuditResult, attributes: list[str], scores: list[str]) -> list[str]:
+    """For each attribute and score the group with the lowest exposure ratio, with its interval."""
+    out = []
+    rows = result.rows.filter(
+        pl.col("measure") == "exposure_ratio", pl.col("cutoff").is_null(), pl.col("value").is_finite()
+    )
+    for a in attributes:
+        for s in scores:
+            found = rows.filter(pl.col("attribute") == a, pl.col("score") == s).sort("value").to_dicts()
+            if not found:
+                continue
+            low = found[0]
+            span = "" if low["low"] is None or low["high"] is None else f" ({_span(result, low)})"
+            model = f" under {printable(s)}" if len(scores) > 1 else ""
+            ground = group_name(a, low["group"]), group_name(a, low["reference"])
+            below = " That is below four fifths." if low["value"] < FOUR_FIFTHS and result.preset is None else ""
+            out.append(
+                f"{ground[0]} get {number(low['value'])} times the exposure of {ground[1]}{model} in the whole list"
+                f"{span}.{below}"
+            )
+    return out
+
+
+def _span(result: AuditResult, row: dict[str, Any]) -> str:
+    level = result.conventions.get("intervals", "95%").partition(",")[0]
+    level = level if re.fullmatch(r"[\d.]+%", level) else "95%"
+    return f"{level} interval {number(row['low'])} to {number(row['high'])}"
+
+
+def _first_look(result: AuditResult, attribute: str, score: str, several: bool) -> Table:
+    """A row a group, a column a figure that a first look needs."""
+    rows = result.rows.filter(
+        pl.col("attribute") == attribute, pl.col("score") == score, pl.col("group").is_not_null()
+    ).to_dicts()
+    if result.preset is not None:
+        wanted = [(m, k) for m in _PRESET for k in sorted({r["cutoff"] for r in rows}, key=lambda k: (k is not None, k or 0))]
+    else:
+        cutoffs = sorted({r["cutoff"] for r in rows if r["cutoff"] is not None})
+        wanted = [(m, None) for m in (*_FIRST, *_RATES)] + [(m, k) for k in cutoffs for m in ("share", *_RATES)]
+    of = {(r["measure"], r["cutoff"], r["group"]): r for r in rows}
+    groups = list(dict.fromkeys(r["group"] for r in rows))
+    shown = [(m, k) for m, k in wanted if any((m, k, g) in of for g in groups)]
+    head = [Head("group")]
+    for measure, cutoff in shown:
+        head.append(Head(measure.replace("_", " "), "whole list" if cutoff is None else f"first {cutoff}", "number"))
+    body = []
+    for group in groups:
+        cells = [Cell(printable(group))]
+        for measure, cutoff in shown:
+            row = of.get((measure, cutoff, group))
+            cells.append(Cell("reference" if _is_reference(measure, group, rows) else "") if row is None else _cell(row))
+        body.append(Row(cells))
+    model = f", ranked by {printable(score)}" if several else ""
+    return Table.of(f"{printable(attribute)}{model}", head, body)
+
+
+def _is_reference(measure: str, group: str, rows: list[dict[str, Any]]) -> bool:
+    """Whether the group is the one that a figure compares with."""
+    return any(r["measure"] == measure and r["reference"] == group for r in rows)
+
+
+def _cell(row: dict[str, Any]) -> Cell:
+    """A figure with its interval; without a value why."""
+    if row["value"] is None:
+        return Cell(str(row["reason"] or "-"), None, way="number")
+    if row["measure"] in ("count", "n"):
+        return Cell(f"{row['value']:,g}", row["value"], way="number")
+    note = ""
+    if row["low"] is not None:
+        note = f"[{number(row['low'])}, {'..' if row['high'] is None else number(row['high'])}]"
+    return Cell(number(row["value"]), row["value"], note, "number")
+
+
+def _sheet(sheet: layout.Sheet) -> Table:
+    """A table of the audit's own layout."""
+    head = [*(Head(name) for name in sheet.index), *(Head(title, way="number") for title in sheet.columns)]
+    rows = [
+        Row([*(_label(label) for label in labels), *(_split(entry) for entry in entries)])
+        for labels, entries in sheet.rows
+    ]
+    return Table.of(sheet.title, head, rows, "In brackets: intervals. 'all': the whole list; a number: the first k.")
+
+
+def _label(label: str) -> Cell:
+    return Cell(label, float(label)) if label.isascii() and label.isdigit() else Cell(label)
+
+
+def _split(entry: str) -> Cell:
+    """A number and its interval apart."""
+    shown, _, rest = entry.partition(" [")
+    try:
+        return Cell(shown, float(shown), f"[{rest}" if rest else "", "number")
+    except ValueError:
+        return Cell(entry, None, way="number")
+
+
+def _undefined(result: AuditResult) -> Table:
+    """Which figures have no value, or no interval, and why."""
+    counts: dict[tuple[str, str, bool], dict[str, None]] = {}
+    for row in result.rows.filter(pl.col("reason").is_not_null()).to_dicts():
+        key = row["attribute"], row["reason"], row["value"] is None
+        counts.setdefault(key, {})[row["measure"] + ("" if row["cutoff"] is None else f"@{row['cutoff']}")] = None
+    rows = []
+    for (attribute, reason, lost), names in counts.items():
+        what = "no value" if lost else "a value, with care"
+        measures = listed(list(names), 6)
+        rows.append(Row([Cell(printable(t)) for t in (attribute, _WORDS.get(reason, reason), reason, what, measures)]))
+    head = [Head(t) for t in ("attribute", "why", "code", "what becomes of it", "figures")]
+    return Table.of("Masked and undefined", head, rows)

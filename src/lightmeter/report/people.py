@@ -1,0 +1,86 @@
+"""Single persons in the report of an audit, where that is asked for: codes instead of what identifies them."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.auditing.guards import masks
+from lightmeter.auditing.ranked import RankedTable, Ties
+from lightmeter.auditing.table import UNKNOWN, AuditTable
+from lightmeter.errors import InputError, suggest
+from lightmeter.io.sources import is_path
+from lightmeter.io.tabular import read_table, table_shape
+from lightmeter.output.plain import printable
+from lightmeter.report.parts import Head, Row, Table, count, text, value
+from lightmeter.users import User
+
+#: ranks of a list, and lists, that are shown
+DEPTH, LISTS = 20, 25
+
+
+def ids_of(source: Any, column: str) -> list[str]:
+    """What identifies the rows of a table.
+
+    Raises
+    ------
+    InputError
+        Where there is no such column.
+    """
+    table = read_table(source, table_shape(column), name=None if is_path(source) else "table", what="table")
+    if column not in table.frame.columns:
+        raise InputError(
+            f"no column {column!r} for the persons of the report.{suggest(column, table.frame.columns)}",
+            where=table.source.name,
+            accepted="--report-people COLUMN, the name of a column that identifies them",
+        )
+    return ["" if v is None else str(v) for v in table.frame[column].to_list()]
+
+
+def codes_of(ids: list[str]) -> list[str]:
+    """A code for each id: the same for the same id, and of no use without the key, which is forgotten.
+
+    Names and numbers are few enough to try them all; so a hash without a key would give them away.
+    """
+    key = secrets.token_bytes(32)
+    return [hashlib.blake2b(i.encode("utf-8", "surrogatepass"), digest_size=5, key=key).hexdigest() for i in ids]
+
+
+def people_table(data: AuditTable, ids: list[str], user: User, ties: Ties, min_cell: int) -> Table:
+    """The first of each list, with codes, groups (masked where the audit masks them), scores and exposure."""
+    codes, hidden = codes_of(ids), masks(data.attributes, min_cell)
+    several = data.queries is not None and len(data.queries) > 1
+    lists = codes_of(data.queries or [""])
+    groups = {a.name: _groups(a, hidden[a.name]) for a in data.attributes}
+    rows = []
+    for score, values in data.scores.items():
+        ranked = RankedTable(values, data.query, ties, name=score, source=data.source)
+        seen = ranked.exposure(np.asarray(user.view_at(np.arange(1.0, ranked.longest + 1))))
+        for place in np.flatnonzero((ranked.rank <= DEPTH) & (ranked.query < LISTS)).tolist():
+            row = int(ranked.order[place])
+            cells = [*([text(score)] if len(data.scores) > 1 else [])]
+            cells += [*([text(lists[int(ranked.query[place])])] if several else []), count(int(ranked.rank[place]))]
+            cells += [text(codes[row]), *(text(g[row]) for g in groups.values())]
+            rows.append(Row([*cells, value(float(ranked.score[place])), value(float(seen[place]))]))
+    head = [*([Head("ranked by")] if len(data.scores) > 1 else []), *([Head("list")] if several else [])]
+    head += [Head("rank", way="number"), Head("person", "code"), *(Head(printable(a)) for a in groups)]
+    head += [Head("score", way="number"), Head("exposure", str(user), "number")]
+    more = f"; the first {LISTS} of {len(data.queries or [])} lists" if len(data.queries or []) > LISTS else ""
+    about = (
+        f"The first {DEPTH} of each list{more}. Codes are hashes with a key that was thrown away: they tell persons "
+        "apart in this report, and cannot be turned back or matched with another. Groups that the audit masks are "
+        "masked here too."
+    )
+    return Table.of("The first of the list", head, rows, about)
+
+
+def _groups(attribute: Any, hidden: NDArray[np.bool_]) -> list[str]:
+    names = [*attribute.values, UNKNOWN]
+    shown = ["masked" if gone else printable(name) for name, gone in zip(names, hidden.tolist(), strict=True)]
+    return [shown[code] for code in attribute.codes.tolist()]
+
+

@@ -1,0 +1,128 @@
+"""Writing a report."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lightmeter.auditing.result import AuditResult
+from lightmeter.comparing.comparison import Comparison
+from lightmeter.context import Context
+from lightmeter.errors import LightmeterError, MissingExtraError
+from lightmeter.evaluation import ranked_context
+from lightmeter.output.files import check_writable, write_whole
+from lightmeter.result import Result
+from lightmeter.sweeping.result import SweepResult
+
+if TYPE_CHECKING:
+    from lightmeter.collection import Collection
+    from lightmeter.context import Unknown
+    from lightmeter.policies import Policy, Ties
+    from lightmeter.report.parts import Table
+
+_NEEDED = (("jinja2", "jinja2"), ("altair", "altair"), ("vl_convert", "vl-convert-python"))
+
+
+def check_report(path: str, option: str = "--report") -> None:
+    """Refuse, before any work is done, what cannot become a report.
+
+    Raises
+    ------
+    MissingExtraError
+        Where a package of the extra ``report`` is not installed.
+    LightmeterError
+        Where the name does not end in ``.html``, or nothing can be written there.
+    """
+    if os.path.splitext(path)[1].lower() not in (".html", ".htm"):
+        raise LightmeterError(f"{option} {path}: the name does not end in .html. Accepted: such as report.html.")
+    for module, package in _NEEDED:
+        if find_spec(module) is None:
+            raise MissingExtraError(package, "report", "a report")
+    check_writable(path, option)
+
+
+def write_report(
+    made: Result | Comparison | SweepResult | AuditResult,
+    path: str | os.PathLike[str],
+    *,
+    collection: Collection | None = None,
+    policy: Policy | str | None = None,
+    ties: Ties | None = None,
+    depth: int | None = None,
+    unknown: Unknown = "uniform",
+) -> Path:
+    """Write a result as one HTML file, which needs no network and no other file.
+
+    It holds a summary in plain words, tables that sort and filter, pictures, what was undefined and why, the
+    conventions, and how to make it again. Tables and pictures are there without JavaScript too.
+
+    Parameters
+    ----------
+    made
+        From :func:`lightmeter.evaluate`, :func:`lightmeter.compare`, :func:`lightmeter.sweep` or
+        :func:`lightmeter.audit`. Of an audit the report shows groups only, masked as in the audit.
+    path
+        A name that ends in ``.html``.
+    collection
+        What was evaluated or compared. With it the report shows rankings too: the first 20 documents of the 50 queries
+        that matter most.
+    policy, ties, depth, unknown
+        As they were given to :func:`lightmeter.evaluate`; for the rankings.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    MissingExtraError
+        Where a package of the extra ``report`` is not installed.
+    LightmeterError
+        Where there is no report of such a thing, or the file cannot be written. Nothing half-written is left behind.
+
+    Examples
+    --------
+    >>> import lightmeter as lm, tempfile
+    >>> c = lm.load(run={"q1": ["d1", "d2"]}, qrels={"q1": {"d1": 0, "d2": 1}})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = lm.write_report(lm.evaluate(c, ["nDCG@10"]), f"{folder}/report.html", collection=c)
+    ...     path.name, path.stat().st_size > 10_000
+    ('report.html', True)
+    """
+    check_report(os.fspath(path), "path")
+    context = None
+    if collection is not None:
+        context = ranked_context(collection, policy, ties, depth, unknown)
+    write_whole(os.fspath(path), content_of(made, context=context))
+    return Path(path)
+
+
+def content_of(
+    made: Any, *, context: Context | None = None, manifest: dict[str, Any] | None = None, people: Table | None = None
+) -> bytes:
+    """The bytes of a report; ``manifest`` in place of the result's own where more is known of how it was made."""
+    from lightmeter.report.page import html
+
+    known = manifest if manifest is not None else getattr(made, "manifest", {})
+    if isinstance(made, Comparison):
+        from lightmeter.report.of_comparison import comparison_page
+
+        return html(comparison_page(made, context, known))
+    if isinstance(made, Result):
+        from lightmeter.report.of_result import result_page
+
+        return html(result_page(made, context, known))
+    if isinstance(made, SweepResult):
+        from lightmeter.report.of_sweep import sweep_page
+
+        return html(sweep_page(made, known))
+    if isinstance(made, AuditResult):
+        from lightmeter.report.of_audit import audit_page
+
+        return html(audit_page(made, known, people))
+    raise LightmeterError(
+        f"write_report was given a {type(made).__name__}. Accepted: what evaluate, compare, sweep or audit return."
+    )
