@@ -245,3 +245,21 @@ def test_several_runs_frames_and_what_cannot_be(tmp_path: Any) -> None:
     assert pl.read_csv(path).columns == ["run", "query", "doc", "rank", "sample", "weight"]
     with pytest.raises(lm.LightmeterError, match="no place for weights"):
         lm.rerank(RUN, "ExposureOptimal(merit='score', cap=0)").write(tmp_path / "out.txt")
+
+
+def test_one_after_the_other() -> None:
+    """By rating, then one shop of a chain: groups that are columns of the first run's table are still known."""
+    log = pl.DataFrame(
+        {
+            "query": ["q"] * 4,
+            "doc": ["a", "b", "c", "d"],
+            "score": [4.0, 3.0, 2.0, 1.0],
+            "rating": [1.0, 5.0, 0.0, 4.0],
+            "chain": ["x", "y", "z", "y"],
+        }
+    )
+    rated = lm.rerank(lm.load(run=log), "ByColumn(column='rating')")
+    assert rankings(rated)["q"] == [["b", "d", "a", "c"]]
+    both = lm.rerank(rated.after, "UniquePerValue(by='chain')")
+    assert rankings(both)["q"] == [["b", "a", "c"]]
+    assert rankings(lm.rerank(both.after, "Uniform", samples=1, rng=1))["q"][0] != ["b", "a", "c"]
