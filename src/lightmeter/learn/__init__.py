@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from lightmeter.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from lightmeter.io.letor import read_letor
     from lightmeter.learn.baselines import LambdaRank, ListNet, Pairwise, Pointwise
     from lightmeter.learn.exact import luce_exposure_of
     from lightmeter.learn.gumbel import gumbel_exposure_of
     from lightmeter.learn.losses import ExposureLoss
 
 _HOME = {
+    "lightmeter.io.letor": "read_letor",
     "lightmeter.learn.baselines": "LambdaRank ListNet Pairwise Pointwise",
     "lightmeter.learn.exact": "luce_exposure_of",
     "lightmeter.learn.gumbel": "gumbel_exposure_of",
@@ -31,6 +33,7 @@ __all__ = [
     "Pointwise",
     "gumbel_exposure_of",
     "luce_exposure_of",
+    "read_letor",
 ]
 
 
