@@ -34,6 +34,7 @@ PICTURES: dict[str, Callable[..., Any]] = {
     "scores": lambda f: plots.scores(f("result")),
     "scores with intervals": lambda f: plots.scores(f("comparison")),
     "distribution": lambda f: plots.distribution_at(f("small"), "DistrSim(by='level', div=RNOD)@3", ["q1", "q2"]),
+    "beside": lambda f: plots.beside(plots.leaning(f("result")), plots.curve(f("sweep")), plots.scores(f("result"))),
     "attention": lambda f: plots.attention("RBP(p=0.8)", "DCG", lm.Inverse()),
 }
 
@@ -43,6 +44,7 @@ def test_picture_is_valid_and_drawn(name: str, request: pytest.FixtureRequest, t
     chart = PICTURES[name](request.getfixturevalue)
     assert any(rows for rows in datasets(chart))
     spec = chart.to_dict()
+    spec = spec["concat"][0] | {"whole": spec} if name == "beside" else spec
     assert all(spec["title"]["text"])
     assert 20 < len(" ".join(spec["title"]["text"])) < 260
     drawn = plots.save(chart, tmp_path / "picture.svg").read_text("utf-8")

@@ -14,12 +14,14 @@ from lightmeter.plots.randomness import policies, randomisation
 from lightmeter.plots.saving import save
 from lightmeter.plots.scatter import tradeoff
 from lightmeter.plots.shares import distribution_at
+from lightmeter.plots.theme import beside
 from lightmeter.plots.tradeoffs import curve
 
 __all__ = [
     "agreement",
     "arrows",
     "attention",
+    "beside",
     "curve",
     "cutoffs",
     "distribution_at",

@@ -68,6 +68,15 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
         Where altair is not installed.
     LightmeterError
         Where there is no such measure or run, or no value is defined.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> runs = {"x": {"q": ["a", "b"]}, "y": {"q": ["b", "a"]}}
+    >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
+    >>> r = lm.evaluate(c, "DeltaGF(by='side', positive='f', user=RBP(p=0.5))@1")
+    >>> lm.plots.leaning(r, run="x", other="m").to_dict()["title"]["text"]
+    ['x leans to f on 1 of 1 query, to m on 0']
     """
     alt = altair()
     one = _signed(result, measure)
@@ -234,6 +243,15 @@ def exposure(
         Where altair is not installed.
     LightmeterError
         Where there is no such measure, or it has no value.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> runs = {"x": {"q": ["a", "b"]}, "y": {"q": ["b", "a"]}}
+    >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
+    >>> r = lm.evaluate(c, "MeanExposure(by='side', user=Inverse)")
+    >>> lm.plots.exposure(r).to_dict()["title"]["text"]
+    ['MeanExposure: f gets 2.00 times as much as m in x and m', 'gets 2.00 times as much as f in y']
     """
     alt = altair()
     frame = exposure_frame(of, measure, cutoff, attribute=attribute, score=score)

@@ -65,6 +65,12 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
         Where altair is not installed.
     LightmeterError
         Where there is nothing to draw, more than six curves, or a user who reads the documents.
+
+    Examples
+    --------
+    >>> from lightmeter import plots
+    >>> plots.attention("RBP(p=0.5)", depth=3).to_dict()["title"]["text"]
+    ['Of the attention of rank 1, rank 3 gets 25% under RBP(p=0.5)']
     """
     alt = altair()
     models = [parse(one, kind="user") if isinstance(one, str) else one for one in of]

@@ -52,6 +52,14 @@ def scores(of: Result | Comparison) -> Chart:
         Where altair is not installed.
     LightmeterError
         Where no measure has one value a run.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> runs = {"x": {"q": ["a", "b"]}, "y": {"q": ["b", "a"]}}
+    >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
+    >>> lm.plots.scores(lm.evaluate(c, ["nDCG@10", "RR"])).to_dict()["title"]["text"]
+    ['x is best by nDCG@10 and RR']
     """
     alt = altair()
     frame = scores_frame(of)

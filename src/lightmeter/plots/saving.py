@@ -24,7 +24,7 @@ def save(chart: Chart, path: str | os.PathLike[str], *, scale: float = SCALE) ->
     chart
         A picture of this module, changed or not.
     path
-        A name that ends in ``.png``, ``.svg``, ``.pdf`` or ``.html``. The page can be zoomed and tells values under the
+        A name that ends in ``.png``, ``.svg``, ``.pdf`` or ``.html``. The page tells values under the
         pointer; all it needs is in the file, and nothing is loaded from elsewhere.
     scale
         Pixels of a PNG for each pixel of the chart.

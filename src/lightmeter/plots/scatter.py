@@ -91,6 +91,15 @@ def tradeoff(
         Where altair is not installed.
     LightmeterError
         Where a measure, run or weight is not there or not accepted, or nothing is defined.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> runs = {"x": {"q": ["a", "b"]}, "y": {"q": ["b", "a"]}}
+    >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
+    >>> r = lm.evaluate(c, ["RR", "GF(by='side', user=RBP(p=0.5))"])
+    >>> lm.plots.tradeoff(r).to_dict()["title"]["text"]
+    ['x has the best combined score and RR; all runs have the same', 'GF']
     """
     x, y = two_measures(result, x, y)
     if len(weights) != 2 or any(not w >= 0 for w in weights) or abs(sum(weights) - 1) > 1e-9:

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from lightmeter.errors import LightmeterError
 from lightmeter.plots.backend import Chart, altair
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
@@ -31,6 +32,7 @@ def config() -> dict[str, Any]:
     """The settings of every chart."""
     return {
         "background": "white",
+        "padding": 12,
         "font": FONT,
         "title": {
             "anchor": "start",
@@ -98,7 +100,39 @@ def finished(chart: Chart, title: str, subtitle: Sequence[str], width: float = W
         "text": wrapped(title, width, _TITLE, bold=True),
         "subtitle": [line for part in subtitle if part for line in wrapped(part, width, _SUBTITLE)],
     }
-    return chart.properties(title=altair().TitleParams(**heading), padding=12).configure(**config())
+    return chart.properties(title=altair().TitleParams(**heading)).configure(**config())
+
+
+def beside(*charts: Chart, columns: int = 2) -> Chart:
+    """Several pictures as one, side by side and below each other.
+
+    Parameters
+    ----------
+    charts
+        Pictures of this module, changed or not. What was configured on them is replaced by the common look.
+    columns
+        How many stand side by side.
+
+    Returns
+    -------
+    alt.Chart
+        A Vega-Altair chart; each part keeps its own colours and key.
+
+    Raises
+    ------
+    MissingExtraError
+        Where altair is not installed.
+    LightmeterError
+        Where there is no chart.
+    """
+    alt = altair()
+    if not charts:
+        raise LightmeterError("beside was given no chart. Accepted: charts from lightmeter.plots.")
+    plain = [chart.copy(deep=False) for chart in charts]
+    for chart in plain:
+        chart.config = alt.Undefined
+    whole = alt.concat(*plain, columns=columns)
+    return whole.resolve_scale(color="independent", strokeDash="independent", shape="independent").configure(**config())
 
 
 def wrapped(text: str, width: float, size: float, *, bold: bool = False) -> list[str]:

@@ -85,6 +85,15 @@ def curve(sweep: SweepResult) -> Chart:
         Where altair is not installed.
     LightmeterError
         Where no curve is defined.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> runs = {"x": {"q": ["a", "b"]}, "y": {"q": ["b", "a"]}}
+    >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
+    >>> sweep = lm.sweep(c, "PlackettLuce", "RBP(p=0.5)")
+    >>> lm.plots.curve(sweep).to_dict()["title"]["text"]
+    ['x gives the most relevance over all disparities (EEAUC', '0.917), y the least (0.583)']
     """
     alt = altair()
     frame, areas = curve_frame(sweep), area_frame(sweep)
