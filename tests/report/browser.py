@@ -84,11 +84,14 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.call("Page.navigate", url=path.as_uri())
-        wanted = "document.documentElement.dataset.ready === 'yes'" if scripts else "document.readyState === 'complete'"
+        wanted = (
+            "document.documentElement?.dataset.ready === 'yes'" if scripts else "document.readyState === 'complete'"
+        )
         here = f"location.href === {json.dumps(path.as_uri())} && {wanted}"
         for _ in range(1200):
-            if self.run(here):
-                return
+            with contextlib.suppress(RuntimeError):  # the old page goes while it is asked
+                if self.run(here):
+                    return
             time.sleep(0.1)
         raise TimeoutError(f"{path} is not ready: {self.complaints}")
 

@@ -84,6 +84,7 @@ def evaluate(
     form: takes.Form = None,
     output: takes.Output = None,
     manifest: takes.Manifest = None,
+    report: takes.Report = None,
     quiet: takes.Quiet = False,
 ) -> Any:
     """Compute measures for runs: a table of means, and with --per-query the value of every query.
@@ -139,6 +140,7 @@ def compare(
     form: takes.Form = None,
     output: takes.Output = None,
     manifest: takes.Manifest = None,
+    report: takes.Report = None,
     quiet: takes.Quiet = False,
 ) -> Any:
     """Compare runs: which differ significantly, on which queries and why, and where measures disagree.
@@ -182,6 +184,7 @@ def sweep(
     form: takes.Form = None,
     output: takes.Output = None,
     manifest: takes.Manifest = None,
+    report: takes.Report = None,
     quiet: takes.Quiet = False,
 ) -> Any:
     """Rerank runs by policies from uniform to static: disparity, relevance, and the area below the curve (EEAUC).
@@ -221,6 +224,8 @@ def audit(
     form: takes.Form = None,
     output: takes.Output = None,
     manifest: takes.Manifest = None,
+    report: takes.Report = None,
+    people: audit_takes.People = None,
     quiet: takes.Quiet = False,
 ) -> Any:
     """Audit a table of scored people: who gets exposure, who is selected, and how sure that is.

@@ -41,6 +41,7 @@ _WRITTEN = {
     "references": "--reference",
     "users": "--user",
     "form": "--format",
+    "people": "--report-people",
 }
 _CURVES = ("csv", "jsonl", "parquet")
 
@@ -72,6 +73,8 @@ class Request:
     form: str | None = None
     output: str | None = None
     manifest: str | None = None
+    report: str | None = None
+    people: str | None = None
     quiet: bool = False
 
     @classmethod
@@ -85,6 +88,7 @@ class Request:
         form = self._check()
         with Progress(quiet=self.quiet, what="auditing") as progress:
             result = audit(self.table, **self._options(), progress=progress.step)
+        people = self._people()
         files = [f for i in result.manifest["inputs"] for f in i["files"]]
         for option, path in self._written():
             check_not_input(path, option, [self.table, *files])
@@ -93,8 +97,14 @@ class Request:
             write_whole(self.output, content)
         if self.curve is not None:
             write_whole(self.curve, render_curve(result, self._curve_form()))
-        if self.manifest is not None:
-            write_whole(self.manifest, self._manifest(result, files, started))
+        if self.manifest is not None or self.report is not None:
+            manifest = self._manifest(result, files, started)
+            if self.manifest is not None:
+                write_whole(self.manifest, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
+            if self.report is not None:
+                from lightmeter.report.public import content_of
+
+                write_whole(self.report, content_of(result, manifest=manifest, people=people))
         if not self.quiet and (self.output is not None or form in ("csv", "jsonl")):
             for line in remarks(result):
                 say(line)
@@ -183,10 +193,21 @@ class Request:
             raise LightmeterError("the format parquet needs a file. Name it with -o FILE.parquet.")
         if self.curve is not None:
             self._curve_form()
+        if self.people is not None and self.report is None:
+            raise LightmeterError("--report-people says what the report shows. Name the report: --report FILE.html.")
+        if self.report is not None:
+            from lightmeter.report.public import check_report
+
+            check_report(self.report)
         return form
 
     def _written(self) -> list[tuple[str, str]]:
-        named = (("--output", self.output), ("--manifest", self.manifest), ("--curve", self.curve))
+        named = (
+            ("--output", self.output),
+            ("--manifest", self.manifest),
+            ("--curve", self.curve),
+            ("--report", self.report),
+        )
         return [(option, path) for option, path in named if path is not None]
 
     def _curve_form(self) -> str:
@@ -195,12 +216,21 @@ class Request:
             raise LightmeterError(f"--curve {self.curve}: the name says no format. Accepted: .csv, .jsonl, .parquet.")
         return form
 
-    def _manifest(self, result: AuditResult, files: list[str], started: float) -> bytes:
+    def _people(self) -> Any:
+        """A table of single persons for the report, where that is asked for."""
+        if self.people is None:
+            return None
+        from lightmeter.report.people import people_of
+
+        given = self._options()
+        return people_of(self.table, self.people, given)
+
+    def _manifest(self, result: AuditResult, files: list[str], started: float) -> dict[str, Any]:
         from datetime import UTC, datetime
 
         from lightmeter.conventions import file_digests
 
-        made = {
+        return {
             **result.manifest,
             "command": "lightmeter " + shlex.join(sys.argv[1:]),
             "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
@@ -208,7 +238,6 @@ class Request:
             "seed": 0 if self.rng is None else seed(self.rng),
             "files": file_digests(files),
         }
-        return (json.dumps(made, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _number(option: str, text: str) -> float:

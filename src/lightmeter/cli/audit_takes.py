@@ -95,6 +95,16 @@ Curve = Annotated[
     ),
 ]
 
+People = Annotated[
+    str | None,
+    option(
+        "--report-people",
+        takes="COLUMN",
+        text="Show the first 20 of each list in the report, too, with codes in place of what this column holds. By "
+        "default it shows groups only.",
+    ),
+]
+
 EXAMPLES = """Examples:
 
 \b

@@ -72,8 +72,15 @@ class Request(request_of.Request):
             self._write(made, form)
         except BrokenPipeError:  # whoever read has read enough; the manifest is written all the same
             leave_pipes()
-        if self.manifest is not None:
-            request_of.write_manifest(self, inputs, made.manifest, started, {"seed": made.plan.rng})
+        request_of.write_manifest(
+            self,
+            inputs,
+            made.manifest,
+            started,
+            {"seed": made.plan.rng},
+            made=made,
+            context=self.context_of(collection, policy),
+        )
         return 0
 
     def _check(self) -> tuple[float, int]:

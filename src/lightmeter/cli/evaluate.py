@@ -67,9 +67,10 @@ def perform(request: Request) -> Outcome:
             _write(request, result, form)
         except BrokenPipeError:  # whoever read has read enough; conditions are told all the same
             leave_pipes()
-    if request.manifest is not None:
-        gated = {"fail_if": {"conditions": list(request.fail_if), "failed": failures}}
-        request_of.write_manifest(request, inputs, whole.manifest, started, gated)
+    gated = {"fail_if": {"conditions": list(request.fail_if), "failed": failures}}
+    request_of.write_manifest(
+        request, inputs, whole.manifest, started, gated, made=whole, context=request.context_of(collection, policy)
+    )
     for text in failures:
         say(f"fail-if: {text}")
     if gates and not failures and not request.quiet:

@@ -14,7 +14,7 @@ from lightmeter.output.plain import printable
 
 #: Commands and options that belong to the contract and come with later versions.
 _COMMANDS = ("train",)
-_OPTIONS = ("--report",)
+_OPTIONS: tuple[str, ...] = ()
 _SLIP = 0.75
 _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
 

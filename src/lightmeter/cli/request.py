@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lightmeter.cli.measured import attributes_of, files_of, with_components
 from lightmeter.cli.messages import choose
@@ -24,6 +26,9 @@ from lightmeter.io.tabular import check_columns
 from lightmeter.loading import load
 from lightmeter.output.files import check_not_input, check_writable, write_whole
 from lightmeter.plugins import foreign_code, parse_term
+
+if TYPE_CHECKING:
+    from lightmeter.context import Context
 
 _ENDINGS = {
     ".csv": "csv",
@@ -75,6 +80,7 @@ class Request:
     form: str | None = None
     output: str | None = None
     manifest: str | None = None
+    report: str | None = None
     quiet: bool = False
     #: the first run, where it is being read already
     reading: Reading | None = None
@@ -94,6 +100,17 @@ class Request:
             "samples": 100 if self.samples is None else whole_number("--samples", self.samples),
             "rng": 0 if self.rng is None else seed(self.rng),
         }
+
+    def context_of(self, collection: Collection, policy: Any) -> Callable[[], Context]:
+        """What makes the rankings that were looked at, for the report."""
+
+        def made() -> Context:
+            from lightmeter.evaluation import ranked_context
+
+            given = self.options()
+            return ranked_context(collection, policy, given["ties"], given["depth"], given["unknown"])
+
+        return made
 
 
 def check(request: Request, *, measured: bool = False) -> str:
@@ -121,11 +138,16 @@ def check(request: Request, *, measured: bool = False) -> str:
     if request.output == "-":
         request.output = None
     form = _form(request)
-    for option, path in (("--output", request.output), ("--manifest", request.manifest)):
-        if path is not None:
-            check_writable(path, option)
-    if request.output and request.manifest and os.path.realpath(request.output) == os.path.realpath(request.manifest):
-        raise LightmeterError(f"--output and --manifest are both {request.output}. Give them different names.")
+    written = _written(request)
+    for option, path in written:
+        check_writable(path, option)
+        same = [o for o, other in written if o != option and os.path.realpath(other) == os.path.realpath(path)]
+        if same:
+            raise LightmeterError(f"{option} and {same[0]} are both {path}. Give them different names.")
+    if request.report is not None:
+        from lightmeter.report.public import check_report
+
+        check_report(request.report)
     for option, texts in (("run", request.runs), ("--groups", request.groups), ("--targets", request.targets)):
         for text in texts:
             named, file = split_name(text)
@@ -134,6 +156,12 @@ def check(request: Request, *, measured: bool = False) -> str:
     for run in request.runs:
         _refuse_measure(run)
     return form
+
+
+def _written(request: Request) -> list[tuple[str, str]]:
+    """The files that are asked for."""
+    named = (("--output", request.output), ("--manifest", request.manifest), ("--report", request.report))
+    return [(option, path) for option, path in named if path is not None]
 
 
 def _form(request: Request) -> str:
@@ -194,9 +222,8 @@ def inputs_of(request: Request, collection: Collection, terms: list[Any], module
     within = files_of(terms)
     files = list(dict.fromkeys([*_input_files(request, collection), *within]))
     files += sorted(_real([m.__file__ for m in modules if m.__file__]) - _real(files))
-    for option, path in (("--output", request.output), ("--manifest", request.manifest)):
-        if path is not None:
-            check_not_input(path, option, files)
+    for option, path in _written(request):
+        check_not_input(path, option, files)
     return Inputs(files, within)
 
 
@@ -266,16 +293,40 @@ def _input_files(request: Request, collection: Collection) -> list[str]:
 
 
 def write_manifest(
-    request: Request, inputs: Inputs, manifest: dict[str, Any], started: float, more: dict[str, Any] | None = None
+    request: Request,
+    inputs: Inputs,
+    manifest: dict[str, Any],
+    started: float,
+    more: dict[str, Any] | None = None,
+    *,
+    made: Any = None,
+    context: Callable[[], Context] | None = None,
 ) -> None:
-    """Write how a result was made, with the command, the time it took and hashes of all inputs."""
-    import json
+    """Write how a result was made, with the command, the time it took and hashes of all inputs; and the report of the
+    result ``made``, which holds it too, with rankings where there is a ``context``.
+    """
+    if request.manifest is None and request.report is None:
+        return
+    known = full_manifest(inputs, manifest, started, more)
+    if request.manifest is not None:
+        write_whole(request.manifest, (json.dumps(known, indent=2, ensure_ascii=False) + "\n").encode())
+    if request.report is not None and made is not None:
+        from lightmeter.report.public import content_of
+
+        content = content_of(made, context=None if context is None else context(), manifest=known)
+        write_whole(request.report, content)
+
+
+def full_manifest(
+    inputs: Inputs, manifest: dict[str, Any], started: float, more: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """How a result was made: besides its own manifest the command, the time it took, and hashes of all inputs."""
     from datetime import UTC, datetime
 
     from lightmeter.conventions import file_digests
 
     files = [f for f in inputs.files if os.path.isfile(f)]
-    made = {
+    return {
         **manifest,
         "inputs": [*manifest["inputs"], *({"name": f, "files": [f]} for f in inputs.within)],
         "command": "lightmeter " + shlex.join(sys.argv[1:]),
@@ -285,4 +336,3 @@ def write_manifest(
         **(more or {}),
         "files": file_digests(files),
     }
-    write_whole(str(request.manifest), (json.dumps(made, indent=2, ensure_ascii=False) + "\n").encode())

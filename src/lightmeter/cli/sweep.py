@@ -86,8 +86,9 @@ class Request(request_of.Request):
             write_whole(self.output, content)
         else:
             write_out(content)
-        if self.manifest is not None:
-            request_of.write_manifest(self, inputs, result.manifest, started, {"seed": result.manifest["seed"]})
+        request_of.write_manifest(
+            self, inputs, result.manifest, started, {"seed": result.manifest["seed"]}, made=result
+        )
         return 0
 
     def _check(self) -> str:

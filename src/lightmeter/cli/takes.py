@@ -151,6 +151,14 @@ Manifest = Annotated[
         text="Write how the result was made (JSON): version, command, inputs with hashes, conventions.",
     ),
 ]
+Report = Annotated[
+    str | None,
+    _option(
+        "--report",
+        takes="FILE.html",
+        text="Write a report to read and hand over: one page with tables, pictures and how it was made; no network.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No conventions, notes and progress bar on standard error.")]
 MeasuresForm = Annotated[
     str, _option("--format", "-f", takes="table|markdown|jsonl", text="How to write it.", default=True)

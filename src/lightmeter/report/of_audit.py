@@ -23,10 +23,18 @@ _RATIO = (
 )
 _SHARE = "A line a group: its share of the first k; the thin line is its share of all."
 _BARS = "A bar a group: its mean exposure in the whole list; lines are intervals."
-#: what a first look needs; of a cutoff and of the whole list
-_FIRST = ("count", "pool_share", "mean_score", "exposure_ratio")
-_RATES = ("selection_rate", "selection_rate_ratio", "selection_impact_ratio", "fisher_p", "fisher_p_holm")
-_PRESET = ("count", "selection_rate", "scoring_rate", "impact_ratio", "selection_impact_ratio")
+#: what a first look needs: a title, and the figures of which the first that there is stands below it
+_FIRST = (
+    ("persons", ("count",)),
+    ("share", ("pool_share", "share")),
+    ("mean score", ("mean_score",)),
+    ("exposure ratio", ("exposure_ratio",)),
+    ("selection rate", ("selection_rate",)),
+    ("scoring rate", ("scoring_rate",)),
+    ("rate ratio", ("selection_rate_ratio",)),
+    ("impact ratio", ("impact_ratio", "selection_impact_ratio")),
+    ("p (Fisher, Holm)", ("fisher_p_holm",)),
+)
 _WORDS = {
     "masked": "masked: the group, or one that would give it away, is smaller than --min-cell",
     "few_in_top": "fewer than ten of the group are among the first k: no interval",
@@ -56,7 +64,16 @@ def audit_page(result: AuditResult, manifest: dict[str, Any], people: Table | No
         kind="Audit",
         title=f"Who gets exposure: {listed([printable(a.replace(',', ' and ')) for a in attributes], 3)}",
         about=f"{counted(int(manifest.get('rows', 0)), 'person', 'persons')} ranked by {listed(scores, 3)}",
-        summary=[*_sentences(whole, attributes, scores), *(f"{p.title}." for p in drawn), told],
+        summary=[
+            *_sentences(whole, attributes, scores),
+            *(f"{p.title}." for p in drawn),
+            *(
+                f"{printable(note)} (fewer than --min-cell rows, or they would give such a group away)."
+                for note in result.notes
+                if note.endswith("groups are masked")
+            ),
+            told,
+        ],
         sections=[
             Section("results", "At a glance", _how(result), [], [t for t in first if t.rows]),
             Section("pictures", "Pictures", [], drawn),
@@ -84,8 +101,8 @@ def _how(result: AuditResult) -> list[str]:
     told = [f"Ratios of exposure are to the reference group ({printable(reference)}); 1 is equal."] if reference else []
     if result.preset is None:
         told.append(
-            "A ratio below four fifths (0.8) is a common reason to look closer. It is no legal finding, and says nothing "
-            "about chance: see the intervals and p."
+            "A ratio below four fifths (0.8) is a common reason to look closer. It is no legal finding, and says "
+            "nothing about chance: see the intervals and p."
         )
     return told
 
@@ -97,8 +114,14 @@ def _makers(result: AuditResult, attributes: list[str], scores: list[str]) -> li
             for measure, about in (("exposure_ratio", _RATIO), ("share", _SHARE)):
                 make = lambda a=a, s=s, m=measure: plots.cutoffs(result, m, attribute=a, score=s)  # noqa: E731
                 out.append((make, about))
-            out.append((lambda a=a, s=s: plots.exposure(result, attribute=a, score=s), _BARS))  # type: ignore[misc]
+            if _groups_with_exposure(result, a, s) > 1:
+                out.append((lambda a=a, s=s: plots.exposure(result, attribute=a, score=s), _BARS))  # type: ignore[misc]
     return out
+
+
+def _groups_with_exposure(result: AuditResult, attribute: str, score: str) -> int:
+    rows = result.rows.filter(pl.col("measure") == "exposure", pl.col("cutoff").is_null(), pl.col("value").is_finite())
+    return len(rows.filter(pl.col("attribute") == attribute, pl.col("score") == score, pl.col("group") != "unknown"))
 
 
 def _sentences(result: AuditResult, attributes: list[str], scores: list[str]) -> list[str]:
@@ -118,7 +141,7 @@ def _sentences(result: AuditResult, attributes: list[str], scores: list[str]) ->
             ground = group_name(a, low["group"]), group_name(a, low["reference"])
             below = " That is below four fifths." if low["value"] < FOUR_FIFTHS and result.preset is None else ""
             out.append(
-                f"{ground[0]} get {number(low['value'])} times the exposure of {ground[1]}{model} in the whole list"
+                f"{ground[0]} get {low['value']:.2f} times as much exposure as {ground[1]}{model} in the whole list"
                 f"{span}.{below}"
             )
     return out
@@ -127,39 +150,35 @@ def _sentences(result: AuditResult, attributes: list[str], scores: list[str]) ->
 def _span(result: AuditResult, row: dict[str, Any]) -> str:
     level = result.conventions.get("intervals", "95%").partition(",")[0]
     level = level if re.fullmatch(r"[\d.]+%", level) else "95%"
-    return f"{level} interval {number(row['low'])} to {number(row['high'])}"
+    return f"{level} interval {row['low']:.2f} to {row['high']:.2f}"
 
 
 def _first_look(result: AuditResult, attribute: str, score: str, several: bool) -> Table:
-    """A row a group, a column a figure that a first look needs."""
+    """The figures that a first look needs: a row a group, of the whole list and of each cutoff."""
     rows = result.rows.filter(
         pl.col("attribute") == attribute, pl.col("score") == score, pl.col("group").is_not_null()
     ).to_dicts()
-    if result.preset is not None:
-        wanted = [(m, k) for m in _PRESET for k in sorted({r["cutoff"] for r in rows}, key=lambda k: (k is not None, k or 0))]
-    else:
-        cutoffs = sorted({r["cutoff"] for r in rows if r["cutoff"] is not None})
-        wanted = [(m, None) for m in (*_FIRST, *_RATES)] + [(m, k) for k in cutoffs for m in ("share", *_RATES)]
     of = {(r["measure"], r["cutoff"], r["group"]): r for r in rows}
     groups = list(dict.fromkeys(r["group"] for r in rows))
-    shown = [(m, k) for m, k in wanted if any((m, k, g) in of for g in groups)]
-    head = [Head("group")]
-    for measure, cutoff in shown:
-        head.append(Head(measure.replace("_", " "), "whole list" if cutoff is None else f"first {cutoff}", "number"))
+    cutoffs = sorted({r["cutoff"] for r in rows}, key=lambda k: (k is not None, k or 0))
+    there = {r["measure"] for r in rows}
+    shown = [(title, [m for m in names if m in there][:1]) for title, names in _FIRST]
+    shown = [(title, names) for title, names in shown if names]
+    head = [Head("group"), *([Head("among")] if len(cutoffs) > 1 else [])]
+    head += [Head(title, way="number") for title, _ in shown]
     body = []
-    for group in groups:
-        cells = [Cell(printable(group))]
-        for measure, cutoff in shown:
-            row = of.get((measure, cutoff, group))
-            cells.append(Cell("reference" if _is_reference(measure, group, rows) else "") if row is None else _cell(row))
-        body.append(Row(cells))
+    for cutoff in cutoffs:
+        for group in groups:
+            where = "the whole list" if cutoff is None else f"the first {cutoff:,}"
+            cells = [Cell(printable(group)), *([Cell(where, float(cutoff or 10**9))] if len(cutoffs) > 1 else [])]
+            for title, (name,) in shown:
+                names = ("pool_share", "share") if title == "share" else (name,)
+                row = next((of[m, cutoff, group] for m in names if (m, cutoff, group) in of), None)
+                base = any(r["reference"] == group for r in rows if r["measure"] == name and r["cutoff"] == cutoff)
+                cells.append(Cell("reference" if base else "", way="number") if row is None else _cell(row))
+            body.append(Row(cells))
     model = f", ranked by {printable(score)}" if several else ""
     return Table.of(f"{printable(attribute)}{model}", head, body)
-
-
-def _is_reference(measure: str, group: str, rows: list[dict[str, Any]]) -> bool:
-    """Whether the group is the one that a figure compares with."""
-    return any(r["measure"] == measure and r["reference"] == group for r in rows)
 
 
 def _cell(row: dict[str, Any]) -> Cell:

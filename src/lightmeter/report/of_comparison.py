@@ -156,7 +156,7 @@ def _pairs(made: Comparison, names: dict[str, str]) -> Table:
         f"({'adjusted ' if adjusted else ''}p below {made.plan.alpha:g}); test: {made.conventions.get('test', '')}. "
         "A better, b better: on how many queries. The surest differences come first."
     )
-    return Table.of("Pairs of runs", head, rows, about)
+    return Table.of("All tests", head, rows, about)
 
 
 def _number(title: str) -> Head:

@@ -32,7 +32,7 @@ def result_page(result: Result, context: Context | None, manifest: dict[str, Any
         if len(names) <= 3
         else f"{len(names)} runs: relevance and exposure",
         about=size_of(result),
-        summary=[*(p.title + "." for p in drawn), *worst_groups(result, names), tables.undefined_sentence(result)],
+        summary=[*(f"{p.title}." for p in drawn), tables.undefined_sentence(result)],
         sections=[
             Section("results", "Results", [], [], [t for t in (means, *tables.group_tables(result, names)) if t]),
             Section("pictures", "Pictures", [], drawn),
@@ -92,18 +92,6 @@ def shared_sections(result: Result, names: dict[str, str], manifest: dict[str, A
             [tables.measures_table(result.measures), tables.runs_table(result, names, manifest)],
         ),
     ]
-
-
-def worst_groups(result: Result, names: dict[str, str]) -> list[str]:
-    """Which groups have most and least, of the first run that is best by the first measure."""
-    found = result.worst_groups()
-    out = []
-    for row in found.filter(found["groups"] > 1).unique("measure", keep="first", maintain_order=True).to_dicts()[:3]:
-        out.append(
-            f"In {names[row['run']]}, {row['measure']} is highest for {row['highest']} ({row['high']:.3f}) and lowest "
-            f"for {row['lowest']} ({row['low']:.3f})."
-        )
-    return out
 
 
 def _drill(result: Result, context: Context | None, names: dict[str, str]) -> dict[str, Any] | None:

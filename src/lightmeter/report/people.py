@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.auditing.guards import masks
+from lightmeter.auditing.preset import combined
 from lightmeter.auditing.ranked import RankedTable, Ties
-from lightmeter.auditing.table import UNKNOWN, AuditTable
+from lightmeter.auditing.request import options
+from lightmeter.auditing.table import UNKNOWN, AuditTable, read_audit_table
 from lightmeter.errors import InputError, suggest
 from lightmeter.io.sources import is_path
 from lightmeter.io.tabular import read_table, table_shape
@@ -21,6 +24,8 @@ from lightmeter.users import User
 
 #: ranks of a list, and lists, that are shown
 DEPTH, LISTS = 20, 25
+#: the smallest group that is shown where nothing else is asked for
+MIN_CELL = 10
 
 
 def ids_of(source: Any, column: str) -> list[str]:
@@ -39,6 +44,32 @@ def ids_of(source: Any, column: str) -> list[str]:
             accepted="--report-people COLUMN, the name of a column that identifies them",
         )
     return ["" if v is None else str(v) for v in table.frame[column].to_list()]
+
+
+def people_of(source: Any, column: str, given: Mapping[str, Any]) -> Table:
+    """The table for the report of an audit that was made with these options of :func:`lightmeter.audit`."""
+    data = read_audit_table(
+        source,
+        score=given["score"],
+        group=combined(given["group"]) if given["preset"] is not None else given["group"],
+        label=given["label"],
+        query=given["query"],
+        bins=given["bins"],
+    )
+    made = options(
+        cutoffs=(),
+        primary_cutoff=None,
+        users=given["users"],
+        ties=given["ties"],
+        min_cell=given.get("min_cell", MIN_CELL),
+        inferred=(),
+        preset=given["preset"],
+        resamples=0,
+        level=0.95,
+        threshold=None,
+        per_query=False,
+    )
+    return people_table(data, ids_of(source, column), made.users[0], made.ties, made.min_cell)
 
 
 def codes_of(ids: list[str]) -> list[str]:
@@ -79,8 +110,6 @@ def people_table(data: AuditTable, ids: list[str], user: User, ties: Ties, min_c
 
 
 def _groups(attribute: Any, hidden: NDArray[np.bool_]) -> list[str]:
-    names = [*attribute.values, UNKNOWN]
-    shown = ["masked" if gone else printable(name) for name, gone in zip(names, hidden.tolist(), strict=True)]
+    known = [*attribute.values, UNKNOWN]
+    shown = ["masked" if gone else printable(name) for name, gone in zip(known, hidden.tolist(), strict=True)]
     return [shown[code] for code in attribute.codes.tolist()]
-
-

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.output.grid import number
 from lightmeter.plots.words import better_first, brief
 from lightmeter.result import Cell, Result
 
@@ -79,8 +78,8 @@ def _told(result: Result, q: int, name: str, column: Array, way: float) -> Chose
     order = known[np.argsort(-(way or 1.0) * column[known], kind="stable")]
     best, worst = int(order[0]), int(order[-1])
     if len(column) == 1:
-        return Chosen(q, f"{name} is {number(float(column[0]))}", (0, 0))
+        return Chosen(q, f"{name} is {column[0]:.3g}", (0, 0))
     if best == worst or column[best] == column[worst]:
         other = 1 if best == 0 else 0
-        return Chosen(q, f"all runs have {name} {number(float(column[best]))}", (best, other))
-    return Chosen(q, f"{name} from {number(float(column[worst]))} to {number(float(column[best]))}", (best, worst))
+        return Chosen(q, f"all runs have {name} {column[best]:.3g}", (best, other))
+    return Chosen(q, f"{name} from {column[worst]:.3g} to {column[best]:.3g}", (best, worst))

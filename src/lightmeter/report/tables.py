@@ -43,11 +43,11 @@ def measures_table(measures: list[Measure]) -> Table:
         cells = [text(name), text(measure), text(_plain(meaning)), text(span), text(way(measure))]
         rows.append(Row(cells))
     head = [Head("measure"), Head("in full"), Head("what it says"), Head("range"), Head("direction")]
-    return Table.of("What is measured", head, rows)
+    return Table.of("The measures", head, rows)
 
 
 def _end(bound: float) -> str:
-    return f"{bound:g}" if math.isfinite(bound) else ("any" if bound < 0 else "no upper end")
+    return f"{bound:.4g}" if math.isfinite(bound) else ("any" if bound < 0 else "no upper end")
 
 
 def _plain(doc: str) -> str:
@@ -172,7 +172,7 @@ def queries_table(result: Result, chosen: list[Chosen]) -> Table:
             if not len(known):
                 cells.append(value(None, reason=str(of_measure[0].values.reasons()[one.index] or "")))
                 continue
-            note = f"({number(float(known.min()))} to {number(float(known.max()))})" if several else ""
+            note = f"({known.min():.3g} to {known.max():.3g})" if several else ""
             cells.append(value(float(known.mean()), note))
         rows.append(Row(cells, query=query))
     gone = len(result.queries) - len(chosen)
@@ -186,7 +186,7 @@ def queries_table(result: Result, chosen: list[Chosen]) -> Table:
         if several
         else "First those on which the run falls furthest behind its best, by the measure where that shows most."
     )
-    return Table.of("Queries", head, rows, about + how)
+    return Table.of("The queries that matter most" if gone else "All queries", head, rows, about + how)
 
 
 def undefined_table(result: Result, names: dict[str, str]) -> Table:
@@ -237,6 +237,4 @@ def undefined_sentence(result: Result) -> str:
 
 def frame_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows with None in place of NaN and infinities."""
-    return [
-        {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()} for row in rows
-    ]
+    return [{k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()} for row in rows]

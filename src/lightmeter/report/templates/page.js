@@ -139,7 +139,7 @@
     const rows = order.map((number, at) => {
       const [doc, grade, groups] = about.docs[number];
       const bar = make("span", { class: "bar", "aria-hidden": "true" });
-      bar.style.width = `${(3 * about.seen[run][at]) / most}rem`;
+      bar.style.width = `${(2 * about.seen[run][at]) / most}rem`;
       const row = make("tr", {}, make("td", { class: "number" }, String(at + 1)), make("th", { scope: "row", class: "doc" }, doc));
       if (rankings.judged) row.append(make("td", { class: "number" }, grade === null ? "not judged" : String(grade)));
       row.append(...groups.map((group) => make("td", {}, group || "unknown")));
@@ -200,7 +200,7 @@
       if (!rankings.queries.some((one) => one.query === query)) continue;
       const button = make("button", { type: "button", class: "open", on: { click: () => open(query) } }, "show ranking");
       button.setAttribute("aria-label", `Show the rankings of query ${query}`);
-      row.cells[0].append(button);
+      ([...row.cells].find((cell) => cell.textContent === query) || row.cells[0]).append(button);
     }
   }
 
