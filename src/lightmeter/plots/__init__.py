@@ -6,11 +6,13 @@ which rules. Pictures need the extra ``report``: ``pip install 'lightmeter[repor
 
 from lightmeter.plots.agreeing import agreement, significance
 from lightmeter.plots.arrows_between import arrows
-from lightmeter.plots.bars import exposure, leaning
+from lightmeter.plots.bars import leaning
+from lightmeter.plots.by_policy import policies
 from lightmeter.plots.cutoffs_shown import cutoffs
+from lightmeter.plots.groups_shown import exposure
 from lightmeter.plots.looking import attention
 from lightmeter.plots.means_shown import scores
-from lightmeter.plots.randomness import policies, randomisation
+from lightmeter.plots.randomness import randomisation
 from lightmeter.plots.saving import save
 from lightmeter.plots.scatter import tradeoff
 from lightmeter.plots.shares import distribution_at

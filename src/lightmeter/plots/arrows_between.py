@@ -11,16 +11,15 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.contours import SIDE, to_pixels
 from lightmeter.plots.labels import along
 from lightmeter.plots.scatter import (
     RULES,
-    SIDE,
     axis,
     domain_of,
     points,
     points_frame,
     some,
-    to_pixels,
     told_queries,
     two_measures,
 )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.contours import SIDE, contours, to_pixels
 from lightmeter.plots.labels import Box, places
 from lightmeter.plots.words import (
     better_first,
@@ -29,12 +30,8 @@ from lightmeter.plots.words import (
 from lightmeter.result import Result
 
 Array = NDArray[np.float64]
-SIDE = 400
 #: Points that all get their name; of more, the notable ones.
 _ALL_NAMED = 24
-_CONTOURS = 9
-#: Where on a contour line its level is written.
-_ALONG = 0.9
 #: Runs that an order is told of.
 FEWEST_ORDERED = 5
 RULES = ["policy", "ties", "unknown"]
@@ -113,7 +110,7 @@ def tradeoff(
     frame = frame.with_columns(label=pl.col("name").replace_strict(names))
     domain = domain_of(frame["x"].to_numpy(), x), domain_of(frame["y"].to_numpy(), y)
     noted = _notable(frame, x, y, run is not None)
-    lines, levels = _contours(weights, domain) if mixed else ([], [])
+    lines, levels = contours(weights, domain) if mixed else ([], [])
     layers = [*lines, *points(frame, noted, x, y, domain, run is None, levels)]
     chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)
     if run is None:
@@ -255,51 +252,6 @@ def _notable(frame: pl.DataFrame, x: Any, y: Any, queries: bool) -> list[str]:
     return [names[i] for i in dict.fromkeys(apart + ends)]
 
 
-def _contours(weights: tuple[float, float], domain: Any) -> tuple[list[Chart], list[Box]]:
-    """Lines of equal combined score within the picture, with their level beside the lower end."""
-    alt = altair()
-    (x0, x1), (y0, y1) = domain
-    low, high = weights[0] * x0 + weights[1] * y0, weights[0] * x1 + weights[1] * y1
-    step = _step((high - low) / _CONTOURS)
-    lines = []
-    for i in range(math.ceil(low / step), math.floor(high / step) + 1):
-        ends = _ends(round(i * step, 10), weights, domain)
-        if ends is not None:
-            at = {"at_" + c: ends[c] + _ALONG * (ends[c + "2"] - ends[c]) for c in ("x", "y")}
-            lines.append({"level": f"{i * step:.3g}", **ends, **at})
-    if not lines:
-        return [], []
-    base = alt.Chart(inline(pl.DataFrame(lines)))
-    rules = base.mark_rule(strokeDash=[2, 3], color=theme.MUTED, opacity=0.7).encode(
-        x="x:Q", y="y:Q", x2="x2:Q", y2="y2:Q"
-    )
-    texts = base.mark_text(align="left", dx=4, dy=-5, fontSize=10, color=theme.MUTED).encode(
-        x="at_x:Q", y="at_y:Q", text="level:N"
-    )
-    spots = [to_pixels(line["at_x"], line["at_y"], domain) for line in lines]  # type: ignore[arg-type]
-    return [rules, texts], [(a, b - 4, a + 30, b + 14) for a, b in spots]
-
-
-def _ends(level: float, weights: tuple[float, float], domain: Any) -> dict[str, float] | None:
-    (x0, x1), (y0, y1) = domain
-    wx, wy = weights
-    if wy == 0:
-        return {"x": level / wx, "y": y1, "x2": level / wx, "y2": y0}
-    if wx == 0:
-        return {"x": x0, "y": level / wy, "x2": x1, "y2": level / wy}
-    left, right = max(x0, (level - wy * y1) / wx), min(x1, (level - wy * y0) / wx)
-    upper, lower = (level - wx * left) / wy, (level - wx * right) / wy
-    # a corner that is cut off tells nothing
-    if right <= left or math.hypot((right - left) / (x1 - x0), (upper - lower) / (y1 - y0)) < 0.08:
-        return None
-    return {"x": left, "y": upper, "x2": right, "y2": lower}
-
-
-def _step(rough: float) -> float:
-    power = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
-    return next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= rough * 0.999)
-
-
 def points(
     frame: pl.DataFrame, noted: list[str], x: Any, y: Any, domain: Any, runs: bool, taken: Sequence[Box] = ()
 ) -> list[Chart]:
@@ -330,9 +282,3 @@ def points(
             )
             layers.append(mark.encode(x=axis("x", x, domain[0]), y=axis("y", y, domain[1]), text="label:N"))
     return layers
-
-
-def to_pixels(x: float, y: float, domain: Any) -> tuple[float, float]:
-    """A point's place in the picture, from its lower left corner."""
-    (x0, x1), (y0, y1) = domain
-    return (x - x0) / (x1 - x0) * SIDE, (y - y0) / (y1 - y0) * SIDE
