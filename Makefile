@@ -21,7 +21,7 @@ venv = command -v "$(PYTHON)" >/dev/null || { echo "No '$(PYTHON)' here. $(TOO_O
 .PHONY: demo test fuzz lint format bench clean
 
 demo: $(VENV)/.installed
-	@$(BIN)/lightmeter demo $(ARGS)
+	@$(BIN)/lightmeter demo --report lightmeter-demo.html $(ARGS)
 
 test: $(VENV)/.installed-dev
 	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
@@ -48,7 +48,7 @@ $(BIN)/pip:
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/pip
 	@echo "Installing lightmeter into $(VENV) (once; about a minute)" >&2
-	@$(BIN)/python -m pip install $(PIP_FLAGS) --editable .
+	@$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[report]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/pip

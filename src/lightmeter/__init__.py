@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from lightmeter.notation import parse
     from lightmeter.params import param
     from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
+    from lightmeter.report.public import write_report
     from lightmeter.reranking.amortised import Amortised
     from lightmeter.reranking.base import Reranker
     from lightmeter.reranking.columns import ByColumn
@@ -114,6 +115,7 @@ _HOME = {
     "lightmeter.notation": "parse",
     "lightmeter.params": "param",
     "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
+    "lightmeter.report.public": "write_report",
     "lightmeter.reranking.base": "Reranker",
     "lightmeter.reranking.columns": "ByColumn",
     "lightmeter.reranking.const_sort": "DetConstSort",
@@ -279,6 +281,7 @@ __all__ = [
     "rerank",
     "sample",
     "sweep",
+    "write_report",
     "write_run",
 ]
 

@@ -333,8 +333,10 @@ def measures(name: takes.Name = None, plugins: takes.Plugin = None, form: takes.
 
 
 @app.command(cls=PlainCommand, context_settings=_HELP)
-def demo() -> Any:
+def demo(report: takes.Report = None) -> Any:
     """Evaluate three synthetic runs, and say how to read it."""
+    from functools import partial
+
     from lightmeter.cli.demo import run_demo
 
-    return run_demo
+    return partial(run_demo, report)

@@ -44,8 +44,8 @@ _TARGET = 0.5
 _NEAR = 0.05
 
 
-def run_demo() -> int:
-    """Show the command, run it, and say how to read what it printed."""
+def run_demo(report: str | None = None) -> int:
+    """Show the command, run it, and say how to read what it printed; with ``report`` write a report there too."""
     folder = files("lightmeter") / "data" / "demo"
     with ExitStack() as stack:
         names = [f"{name}.run.gz" for name in RUNS] + ["qrels.txt", "groups.csv", "targets.csv"]
@@ -62,11 +62,14 @@ def run_demo() -> int:
             qrels=paths["qrels.txt"],
             groups=[paths["groups.csv"]],
             targets=[paths["targets.csv"]],
+            report=report,
         )
         outcome = perform(request)
     text = reading(outcome.result)
     if width := terminal_width():
         text = "\n".join(textwrap.fill(sentence, width) for sentence in text.splitlines())
+    if report is not None:
+        text += f"\nThe report, to open in a browser: {os.path.abspath(report)}"
     write_out(f"\n{text}\n".encode())
     return outcome.code
 

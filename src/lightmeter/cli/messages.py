@@ -12,9 +12,8 @@ from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.output.plain import printable
 
-#: Commands and options that belong to the contract and come with later versions.
+#: Commands that belong to the contract and come with later versions.
 _COMMANDS = ("train",)
-_OPTIONS: tuple[str, ...] = ()
 _SLIP = 0.75
 _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
 
@@ -35,7 +34,7 @@ def not_yet(what: str, instead: str = "") -> LightmeterError:
 
 
 def later(arguments: list[str]) -> str | None:
-    """The message where a command or option of a later version is asked for."""
+    """The message where a command of a later version is asked for."""
     if arguments and arguments[0] in _COMMANDS:
         return str(
             not_yet(
@@ -43,10 +42,6 @@ def later(arguments: list[str]) -> str | None:
                 "There are: evaluate, audit, sweep, compare, attention, sample, rerank, measures, demo.",
             )
         )
-    for text in arguments:
-        option = text.partition("=")[0]
-        if option in _OPTIONS:
-            return str(not_yet(f"the option {option}", "Leave it out."))
     return None
 
 

@@ -122,6 +122,8 @@ def _means(made: Comparison, names: dict[str, str]) -> Table:
             note = " ".join(filter(None, [interval(row["low"], row["high"]), row["letters"]]))
             cells.append(value(row["value"], note, best=row["value"] == tops[at], reason=row["reason"]))
         rows.append(Row(cells, run))
+    first = better_first(made.columns[0].measure) or 1.0
+    rows.sort(key=lambda r: -first * r.cells[1].value if r.cells[1].value is not None else float("inf"))
     level = f"{100 * (1 - made.plan.alpha):.6g}%"
     marks = (
         f"a star: differs significantly from {names[made.baseline]}"
@@ -132,7 +134,10 @@ def _means(made: Comparison, names: dict[str, str]) -> Table:
         marks = "without letters: not tested, or no compact display exists"
     n = sorted({c.n for c in made.columns})
     queries = counted(n[0], "query", "queries") if len(n) == 1 else f"{n[0]} to {n[-1]} queries"
-    about = f"Means over {queries}; in brackets the {level} interval over queries; {marks}; bold: the best."
+    about = (
+        f"Means over {queries}; in brackets the {level} interval over queries; {marks}; bold: the best. "
+        f"Runs stand in the order of {head[1].text}."
+    )
     return Table.of("Means by run", head, rows, about)
 
 

@@ -1,0 +1,311 @@
+"""What a report holds, whatever opens it: parts, escapes, size, and what an audit keeps to itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.report.conftest import DOCS, HOSTILE, IMAGE, MEASURES, QUOTES, collection, grade, people, runs
+
+import lightmeter as lm
+from lightmeter.errors import LightmeterError
+from lightmeter.report.page import in_script
+from lightmeter.report.parts import MOST_ROWS, Cell, Head, Row, Table, interval, value
+from lightmeter.report.people import codes_of
+from lightmeter.report.queries import chosen
+from lightmeter.report.rankings import DEPTH
+
+
+class Parsed(HTMLParser):
+    """The elements of a page, as a browser would see them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.texts: list[str] = []
+        self._script = False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._script = tag == "script"
+        if self._script:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._script:
+            self.scripts[-1] += data
+        else:
+            self.texts.append(data)
+
+    def having(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def data_of(path: Path) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_parts_and_landmarks(evaluation: Path) -> None:
+    page = Parsed(evaluation.read_text("utf-8"))
+    for landmark in ("header", "nav", "main", "footer", "h1"):
+        assert len(page.having(landmark)) == 1, landmark
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    for part in ("summary", "results", "pictures", "queries", "rankings", "undefined", "conventions", "reproduce"):
+        assert part in ids
+    for _, attributes in page.tags:  # whatever is named by another element is there
+        for name in ("aria-labelledby", "for"):
+            assert attributes.get(name) is None or attributes[name] in ids
+    links = [a["href"] for a in page.having("a")]
+    assert all(str(link).startswith("#") and str(link)[1:] in ids for link in links)
+    assert len(page.having("caption")) == len(page.having("table")) > 4
+    assert all(a.get("scope") in ("col", "row") for a in page.having("th"))
+    assert all(a.get("alt") and str(a["src"]).startswith("data:image/svg+xml;base64,") for a in page.having("img"))
+
+
+def test_pictures_are_there_without_javascript(evaluation: Path) -> None:
+    page = Parsed(evaluation.read_text("utf-8"))
+    drawn = [base64.b64decode(str(a["src"]).partition(",")[2]).decode() for a in page.having("img")]
+    assert len(drawn) == 3
+    assert all(svg.startswith("<svg") and "</svg>" in svg for svg in drawn)
+    assert "GF(by=" in drawn[0]
+
+
+def test_nothing_is_loaded_and_only_these_scripts_run(evaluation: Path) -> None:
+    page = Parsed(evaluation.read_text("utf-8"))
+    for _, attributes in page.tags:
+        for name in ("src", "href"):
+            assert str(attributes.get(name) or "#").startswith(("#", "data:"))
+        assert not any(name.startswith("on") for name in attributes)
+    policy = next(str(a["content"]) for a in page.having("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe-eval" not in policy
+    assert "http" not in policy
+    made = [s for s, a in zip(page.scripts, page.having("script"), strict=True) if "type" not in a]
+    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in made}
+    assert set(re.findall(r"'sha256-[^']*'", policy)) == hashes
+    assert len(made) == 2
+
+
+def test_the_numbers_are_those_of_the_result(evaluation: Path, small: lm.Collection) -> None:
+    result = lm.evaluate(small, MEASURES)
+    text = evaluation.read_text("utf-8")
+    for row in result.mean().iter_rows(named=True):
+        assert f'data-v="{row["value"]}"' in text
+    assert "".join(Parsed(text).texts).count("show ranking") == 0  # a button that only scripts can serve
+
+
+def test_rankings_have_grades_groups_and_exposure(evaluation: Path, small: lm.Collection) -> None:
+    told = data_of(evaluation)["rankings"]
+    assert told["runs"] == ["good", "fair", "poor"]
+    assert told["attributes"] == ["side"]
+    assert told["user"] == "RBP(p=0.8)"
+    assert len(told["queries"]) == 12
+    for about in told["queries"]:
+        given = runs("good", "fair", "poor")
+        for i, name in enumerate(told["runs"]):
+            order = sorted(given[name][about["query"]].items(), key=lambda pair: -pair[1])
+            shown = [about["docs"][number] for number in about["lists"][i]]
+            assert [doc for doc, _, _ in shown] == [doc for doc, _ in order]
+            for doc, judged, groups in shown:
+                j = DOCS.index(doc)
+                assert judged == grade(int(about["query"][1:]), j)
+                assert groups == [("f", "m")[j % 2]]
+            assert about["seen"][i] == pytest.approx([0.8**k for k in range(len(order))], rel=5e-3)
+            assert about["sizes"][i] == len(order)
+
+
+def test_a_run_that_does_not_answer_has_no_list(tmp_path: Path) -> None:
+    given = runs("a", "b")
+    del given["b"]["q3"]
+    c = lm.load(run=given, qrels={f"q{q}": {d: grade(q, j) for j, d in enumerate(DOCS)} for q in range(12)})
+    path = lm.write_report(lm.evaluate(c, ["nDCG@5"]), tmp_path / "r.html", collection=c)
+    about = next(q for q in data_of(path)["rankings"]["queries"] if q["query"] == "q3")
+    assert about["lists"][1] is None
+    assert about["lists"][0] is not None
+    assert "judged, but not answered by the run" in path.read_text("utf-8")
+
+
+def test_which_queries_matter_most() -> None:
+    qrels = {f"q{q}": {"x": 1, "y": 0, "z": 0} for q in range(4)}
+    top, middle, low = ["x", "y", "z"], ["y", "x", "z"], ["y", "z", "x"]
+    a = {"q0": top, "q1": top, "q2": top, "q3": middle}
+    b = {"q0": top, "q1": low, "q2": middle, "q3": middle}
+    result = lm.evaluate(lm.load(run={"a": a, "b": b}, qrels=qrels), ["RR"])
+    found = chosen(result)
+    assert [result.queries[c.index] for c in found[:2]] == ["q1", "q2"]
+    assert found[0].pair == (0, 1)
+    assert found[0].why == "RR from 0.333 to 1"
+    one = lm.evaluate(lm.load(run={"b": b}, qrels=qrels), ["RR"])
+    assert next(one.queries[c.index] for c in chosen(one)) == "q1"
+    assert len(chosen(result, 2)) == 2
+
+
+def test_hostile_names_stay_texts(tmp_path: Path) -> None:
+    docs = [HOSTILE, IMAGE, QUOTES, "d3", "d4", "\u2028\u202e"]
+    names = (f"a {HOSTILE}", f"b {IMAGE}")
+    c = collection(names, docs)
+    path = lm.write_report(lm.evaluate(c, MEASURES), tmp_path / "r.html", collection=c)
+    page = Parsed(path.read_text("utf-8"))
+    assert len(page.having("script")) == 3
+    assert all("onerror" not in a for a in page.having("img"))
+    told = data_of(path)["rankings"]
+    assert {d[0] for q in told["queries"] for d in q["docs"]} >= {HOSTILE, IMAGE, QUOTES}
+    assert HOSTILE in "".join(page.texts)
+
+
+def test_json_in_a_script_cannot_end_it() -> None:
+    made = in_script({"a": HOSTILE, "b": "<!--", "c": float("nan"), "d": [np.inf], "e": "\u2028"})
+    assert not re.search(r"[<>&\u2028]", made)
+    assert json.loads(made) == {"a": HOSTILE, "b": "<!--", "c": None, "d": [None], "e": "\u2028"}
+
+
+def test_large_results_stay_small(tmp_path: Path) -> None:
+    """17 runs, 100 queries and rankings of 1,000 documents; of 50 queries the first 20 are in the page."""
+    rng = np.random.default_rng(1)
+    docs = [f"document-{i:06d}" for i in range(1000)]
+    qrels = {f"q{q}": {d: int(g) for d, g in zip(docs[:100], rng.integers(0, 3, 100), strict=True)} for q in range(100)}
+    names, query = pl.Series(docs), pl.Series([f"q{q}" for q in range(100)])[np.repeat(np.arange(100), 1000)]
+    score = np.tile(np.arange(1000, 0, -1.0), 100)
+    given = {}
+    for r in range(17):
+        order = rng.permuted(np.tile(np.arange(1000), (100, 1)), axis=1).ravel()
+        given[f"run{r}"] = pl.DataFrame({"query": query, "doc": names[order], "score": score})
+    c = lm.load(run=given, qrels=qrels)
+    result = lm.evaluate(c, ["nDCG@10", "AP", "P@10", "RBP(p=0.8)", "RR", "R@100"])
+    path = lm.write_report(result, tmp_path / "r.html", collection=c)
+    assert path.stat().st_size < 5_000_000
+    told = data_of(path)["rankings"]
+    assert len(told["queries"]) == 50
+    assert all(len(ranking) == DEPTH for q in told["queries"] for ranking in q["lists"])
+    assert all(size == 1000 for q in told["queries"] for size in q["sizes"])
+    text = " ".join("".join(Parsed(path.read_text("utf-8")).texts).split())
+    assert "The 50 queries that matter most of 100; 50 are left out here." in text
+    assert "The first 20 documents of 50 queries, those that matter most." in text
+
+
+def test_long_tables_are_cut_and_say_so() -> None:
+    made = Table.of("t", [Head("a")], [Row([Cell(str(i))]) for i in range(MOST_ROWS + 7)])
+    assert len(made.rows) == MOST_ROWS
+    assert made.left_out == 7
+
+
+def test_undefined_is_no_number() -> None:
+    assert value(float("nan"), reason="no_relevant") == Cell("undefined", None, "no_relevant", "number")
+    assert value(None).value is None
+    assert value(0.25, "n", best=True) == Cell("0.2500", 0.25, "n", "number", True)
+    assert interval(0.1, float("nan")) == ""
+    assert interval(0.1, 0.2) == "[0.1000, 0.2000]"
+
+
+def test_what_is_undefined_is_told_with_its_reason(tmp_path: Path) -> None:
+    c = lm.load(run={"a": {"q1": ["x"], "q2": ["x"]}}, groups={"side": {"y": "f"}})
+    path = lm.write_report(lm.evaluate(c, ["GF(by='side', user=RBP(p=0.8))"]), tmp_path / "r.html", collection=c)
+    text = path.read_text("utf-8")
+    assert "2 of 2 values (100.0%) are undefined" in text
+    assert "the group of no ranked document is known" in text
+
+
+def test_comparison(small: lm.Collection, tmp_path: Path) -> None:
+    made = lm.compare(small, ["nDCG@5", "RR"], resamples=300)
+    path = lm.write_report(made, tmp_path / "r.html", collection=small)
+    text = path.read_text("utf-8")
+    for row in made.pairs.iter_rows(named=True):
+        assert f'data-v="{row["p"]}"' in text
+        assert f'data-v="{row["difference"]}"' in text
+    assert f"{made.tests} tests" in text
+    best = made.means.filter(made.means["measure"] == "nDCG@5").sort("value", descending=True)["run"][0]
+    assert f"By nDCG@5, {best} is best" in text
+    baseline = lm.compare(small, ["nDCG@5"], baseline="poor", resamples=300)
+    assert "a star: differs significantly from poor" in (
+        lm.write_report(baseline, tmp_path / "b.html").read_text("utf-8")
+    )
+
+
+def test_sweep(small: lm.Collection, tmp_path: Path) -> None:
+    made = lm.sweep(small, ["PlackettLuce"], "RBP(p=0.5)", resamples=20)
+    text = lm.write_report(made, tmp_path / "r.html").read_text("utf-8")
+    for curve in made.curves:
+        assert f'data-v="{curve.area().value}"' in text
+        assert f'data-v="{curve.share().value}"' in text
+
+
+def test_an_audit_shows_groups_only(tmp_path: Path) -> None:
+    table = people()
+    made = lm.audit(table, score="score", group="sex", cutoffs=[20], resamples=50, min_cell=10)
+    path = lm.write_report(made, tmp_path / "r.html")
+    text = path.read_text("utf-8")
+    assert "person number" not in text
+    assert "This report shows groups only" in text
+    row = re.search(r"<tr[^>]*><th scope=\"row\">few</th>(.*?)</tr>", text)
+    assert row
+    assert "masked" in row[1]
+    assert "data-v" not in re.sub(r'<td class="name" data-v="[^"]*">the [^<]*</td>', "", row[1])
+    assert data_of(path)["rankings"] is None
+    assert f'data-v="{made.value("mean_score", "a")}"' in text
+
+
+def test_an_audit_of_lists_names_none(tmp_path: Path) -> None:
+    table = people().with_columns(list=pl.Series([f"the hearing of person {i % 4}" for i in range(160)]))
+    made = lm.audit(table, score="score", group="sex", query="list", cutoffs=[10], resamples=20, per_query=True)
+    assert "the hearing of person 1" in made.rows["query"].to_list()
+    assert "the hearing of person 1" not in lm.write_report(made, tmp_path / "r.html").read_text("utf-8")
+
+
+def test_codes_tell_apart_and_no_more() -> None:
+    made = codes_of(["a", "b", "a"])
+    assert made[0] == made[2] != made[1]
+    assert codes_of(["a"]) != codes_of(["a"])  # another key each time
+
+
+def test_no_half_written_report(tmp_path: Path, small: lm.Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.html"
+    path.write_text("as before", "utf-8")
+
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lightmeter.output.files.os.replace", fail)
+    with pytest.raises(LightmeterError, match="cannot be written"):
+        lm.write_report(lm.evaluate(small, ["nDCG@5"]), path)
+    assert path.read_text("utf-8") == "as before"
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+
+
+@pytest.mark.parametrize("name", ["r.txt", "folder/r.html", ""])
+def test_names_that_cannot_be(name: str, tmp_path: Path, small: lm.Collection) -> None:
+    with pytest.raises(LightmeterError, match=r"\.html|no folder"):
+        lm.write_report(lm.evaluate(small, ["nDCG@5"]), tmp_path / name)
+
+
+def test_other_things_have_no_report(tmp_path: Path) -> None:
+    with pytest.raises(LightmeterError, match="Accepted: what evaluate, compare, sweep or audit return"):
+        lm.write_report(3, tmp_path / "r.html")  # type: ignore[arg-type]
+
+
+def test_without_the_extra_it_says_what_to_type(
+    tmp_path: Path, small: lm.Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import lightmeter.report.public as public
+
+    real = public.find_spec
+    monkeypatch.setattr(public, "find_spec", lambda name: None if name == "jinja2" else real(name))
+    with pytest.raises(lm.MissingExtraError, match=r"pip install 'lightmeter\[report\]'"):
+        lm.write_report(lm.evaluate(small, ["nDCG@5"]), tmp_path / "r.html")
+    assert not list(tmp_path.iterdir())
