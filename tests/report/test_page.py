@@ -309,3 +309,82 @@ def test_without_the_extra_it_says_what_to_type(
     with pytest.raises(lm.MissingExtraError, match=r"pip install 'lightmeter\[report\]'"):
         lm.write_report(lm.evaluate(small, ["nDCG@5"]), tmp_path / "r.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_conditions_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lightmeter.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.run").write_text("q1 Q0 x 1 2 a\nq1 Q0 y 2 1 a\n")
+    (tmp_path / "q.txt").write_text("q1 0 y 1\n")
+    given = ["evaluate", "a.run", "--qrels", "q.txt", "-m", "RR", "-q", "-o", "out.csv", "--report", "r.html"]
+    assert main([*given, "--fail-if", "RR < 0.8", "--manifest", "m.json"]) == 3
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert "A condition that should not hold does: RR &lt; 0.8" in text
+    told = "".join(Parsed(text).texts)
+    manifest = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    assert all(f["sha256"] in told for f in manifest["files"])
+    embedded = re.search(r'<pre id="manifest">(.*?)</pre>', text, re.DOTALL)
+    assert embedded
+    assert json.loads(Parsed(embedded[1]).texts[0]) == manifest
+    assert main([*given, "--fail-if", "RR < 0.1"]) == 0
+    assert "No run meets a condition that it should not: RR &lt; 0.1" in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_inputs_are_never_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lightmeter.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.html").write_text("q1 Q0 x 1 2 a\n")
+    (tmp_path / "q.txt").write_text("q1 0 x 1\n")
+    given = ["evaluate", "a.html", "--qrels", "q.txt", "-m", "RR", "-q", "-o", "out.csv", "--report", "a.html"]
+    assert main(given) == 2
+    assert (tmp_path / "a.html").read_text() == "q1 Q0 x 1 2 a\n"
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--report-people", "id"], "Name the report: --report FILE.html"),
+        (["--report-people", "name", "--report", "r.html"], "no column 'name' for the persons of the report"),
+        (["--report", "r.pdf"], "does not end in .html"),
+        (["--report", "r.html", "--manifest", "r.html"], "are both r.html"),
+    ],
+)
+def test_wrong_requests_of_an_audit_write_nothing(
+    more: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from lightmeter.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    people().write_csv("people.csv")
+    given = ["audit", "people.csv", "--score", "score", "--group", "sex", "--resamples", "0", "-q", "-o", "out.txt"]
+    assert main([*given, *more]) == 2
+    assert told in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["people.csv"]
+
+
+def test_people_where_they_are_asked_for() -> None:
+    """The first of the list in order, groups masked as in the audit, and no identifier."""
+    from lightmeter.report.people import people_of
+
+    table = people()
+    given = {"score": ["score"], "group": ["sex"], "label": None, "query": None, "bins": None, "users": None}
+    made = people_of(table, "id", {**given, "ties": "file", "preset": None, "min_cell": 10})
+    scores = sorted(table["score"].to_list(), reverse=True)[:DEPTH]
+    assert [row.cells[3].value for row in made.rows] == scores
+    assert [row.cells[0].text for row in made.rows] == [str(i) for i in range(1, DEPTH + 1)]
+    by_score = dict(zip(table["score"].to_list(), table["sex"].to_list(), strict=True))
+    counts = table["sex"].value_counts().sort("count")
+    hidden = {counts["sex"][0], counts["sex"][1]}  # the small group, and the next so that no total tells
+    for row in made.rows:
+        group = by_score[row.cells[3].value]
+        assert row.cells[2].text == ("masked" if group in hidden else group)
+    assert not any("person" in cell.text for row in made.rows for cell in row.cells)
+    open_ = people_of(table, "id", {**given, "ties": "file", "preset": None, "min_cell": 1})
+    assert [row.cells[2].text for row in open_.rows] == [by_score[s] for s in scores]

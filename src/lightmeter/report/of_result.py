@@ -7,6 +7,7 @@ from typing import Any
 from lightmeter import plots
 from lightmeter.context import Context
 from lightmeter.measures.groups import DeltaGF
+from lightmeter.output.plain import printable
 from lightmeter.plots.words import better_first, counted, listed, short_names
 from lightmeter.report import tables
 from lightmeter.report.parts import Page, Section
@@ -32,7 +33,7 @@ def result_page(result: Result, context: Context | None, manifest: dict[str, Any
         if len(names) <= 3
         else f"{len(names)} runs: relevance and exposure",
         about=size_of(result),
-        summary=[*(f"{p.title}." for p in drawn), tables.undefined_sentence(result)],
+        summary=[*_gates(manifest), *(f"{p.title}." for p in drawn), tables.undefined_sentence(result)],
         sections=[
             Section("results", "Results", [], [], [t for t in (means, *tables.group_tables(result, names)) if t]),
             Section("pictures", "Pictures", [], drawn),
@@ -92,6 +93,15 @@ def shared_sections(result: Result, names: dict[str, str], manifest: dict[str, A
             [tables.measures_table(result.measures), tables.runs_table(result, names, manifest)],
         ),
     ]
+
+
+def _gates(manifest: dict[str, Any]) -> list[str]:
+    """What came of the conditions of --fail-if."""
+    gates = manifest.get("fail_if") or {}
+    failed, asked = gates.get("failed", []), gates.get("conditions", [])
+    if failed:
+        return [f"A condition that should not hold does: {printable(text)}." for text in failed]
+    return [f"No run meets a condition that it should not: {printable(', '.join(asked))}."] if asked else []
 
 
 def _drill(result: Result, context: Context | None, names: dict[str, str]) -> dict[str, Any] | None:
