@@ -30,9 +30,11 @@ def test_points_are_those_of_the_measures(c: lm.Collection, user: str, by: str |
     """The ends are Uniform and the static ranking, and what is between is the policy at the parameter."""
     result = lm.sweep(c, "PlackettLuce", user, by, **FEW)
     for curve in result.curves:
-        inner = data.draw(st.integers(1, len(curve.points.parameter) - 1)) if len(curve.points.parameter) > 2 else 1
-        at = {0: lm.Uniform(), len(curve.points.parameter) - 1: lm.Static()}
-        at.setdefault(inner, lm.PlackettLuce(alpha=curve.points.parameter[inner]))
+        last = len(curve.points.parameter) - 1
+        at: dict[int, lm.Policy] = {0: lm.Uniform(), last: lm.Static()}
+        if last > 1:
+            inner = data.draw(st.integers(1, last - 1))
+            at[inner] = lm.PlackettLuce(alpha=curve.points.parameter[inner])
         for place, policy in at.items():
             want = evaluated(c, curve.run, user, by, policy)
             for name, mine in (("EED", curve.points.eed), ("EER", curve.points.eer)):
