@@ -151,7 +151,7 @@ def test_which_queries_matter_most() -> None:
     found = chosen(result)
     assert [result.queries[c.index] for c in found[:2]] == ["q1", "q2"]
     assert found[0].pair == (0, 1)
-    assert found[0].why == "RR from 0.333 to 1"
+    assert found[0].why == "RR from 0.333 to 1.000"
     one = lm.evaluate(lm.load(run={"b": b}, qrels=qrels), ["RR"])
     assert next(one.queries[c.index] for c in chosen(one)) == "q1"
     assert len(chosen(result, 2)) == 2

@@ -24,6 +24,17 @@ class Chosen:
     pair: tuple[int, int]
 
 
+def brief_number(value: float) -> str:
+    """Three decimals, or three digits of a large number.
+
+    Examples
+    --------
+    >>> brief_number(0.12345), brief_number(1e-9), brief_number(1234.5)
+    ('0.123', '0.000', '1.23e+03')
+    """
+    return f"{value:.3f}" if abs(value) < 100 else f"{value:.3g}"
+
+
 def single(result: Result) -> dict[str, list[Cell]]:
     """For each measure of one value its cells, run by run; those reduced over queries have none by query."""
     out: dict[str, list[Cell]] = {}
@@ -78,8 +89,8 @@ def _told(result: Result, q: int, name: str, column: Array, way: float) -> Chose
     order = known[np.argsort(-(way or 1.0) * column[known], kind="stable")]
     best, worst = int(order[0]), int(order[-1])
     if len(column) == 1:
-        return Chosen(q, f"{name} is {column[0]:.3g}", (0, 0))
+        return Chosen(q, f"{name} is {brief_number(column[0])}", (0, 0))
     if best == worst or column[best] == column[worst]:
         other = 1 if best == 0 else 0
-        return Chosen(q, f"all runs have {name} {column[best]:.3g}", (best, other))
-    return Chosen(q, f"{name} from {column[worst]:.3g} to {column[best]:.3g}", (best, worst))
+        return Chosen(q, f"all runs have {name} {brief_number(column[best])}", (best, other))
+    return Chosen(q, f"{name} from {brief_number(column[worst])} to {brief_number(column[best])}", (best, worst))

@@ -14,7 +14,7 @@ from lightmeter.output.grid import REASONS, number
 from lightmeter.output.plain import printable
 from lightmeter.plots.words import better_first, brief, counted
 from lightmeter.report.parts import Cell, Head, Row, Table, count, text, value
-from lightmeter.report.queries import Chosen, single
+from lightmeter.report.queries import Chosen, brief_number, single
 from lightmeter.result import Cell as Values
 from lightmeter.result import Result
 
@@ -160,7 +160,7 @@ def queries_table(result: Result, chosen: list[Chosen]) -> Table:
     names = short([cells[0].measure for cells in measures.values()])
     several = len(result.runs) > 1
     head = [Head("query"), Head("why it is here")]
-    head += [Head(names[m], "mean (lowest to highest run)" if several else "", "number") for m in measures]
+    head += [Head(names[m], way="number") for m in measures]
     stacked = {m: np.stack([c.values.value for c in cells]) for m, cells in measures.items()}
     rows = []
     for one in chosen:
@@ -172,7 +172,7 @@ def queries_table(result: Result, chosen: list[Chosen]) -> Table:
             if not len(known):
                 cells.append(value(None, reason=str(of_measure[0].values.reasons()[one.index] or "")))
                 continue
-            note = f"({known.min():.3g} to {known.max():.3g})" if several else ""
+            note = f"({brief_number(known.min())} to {brief_number(known.max())})" if several else ""
             cells.append(value(float(known.mean()), note))
         rows.append(Row(cells, query=query))
     gone = len(result.queries) - len(chosen)
@@ -182,7 +182,8 @@ def queries_table(result: Result, chosen: list[Chosen]) -> Table:
         else f"All {counted(len(chosen), 'query', 'queries')}. "
     )
     how = (
-        "First those on which runs differ most, by the measure on which they differ most."
+        "First those on which runs differ most, by the measure on which they differ most. Values: the mean over runs, "
+        "and the lowest and highest."
         if several
         else "First those on which the run falls furthest behind its best, by the measure where that shows most."
     )

@@ -138,12 +138,13 @@
     const most = Math.max(...about.seen[run], 1e-12);
     const rows = order.map((number, at) => {
       const [doc, grade, groups] = about.docs[number];
-      const bar = make("span", { class: "bar", "aria-hidden": "true" });
-      bar.style.width = `${(2 * about.seen[run][at]) / most}rem`;
+      const bar = make("span", { class: "bar" });
+      bar.style.width = `${(3 * about.seen[run][at]) / most}rem`;
       const row = make("tr", {}, make("td", { class: "number" }, String(at + 1)), make("th", { scope: "row", class: "doc" }, doc));
       if (rankings.judged) row.append(make("td", { class: "number" }, grade === null ? "not judged" : String(grade)));
       row.append(...groups.map((group) => make("td", {}, group || "unknown")));
-      row.append(make("td", { class: "number" }, about.seen[run][at].toFixed(4), bar));
+      row.append(make("td", { class: "number" }, about.seen[run][at].toFixed(4),
+        make("span", { class: "track", "aria-hidden": "true" }, bar)));
       return row;
     });
     return make("div", { class: "scroll" }, make("table", {}, caption, head(...titles), make("tbody", {}, ...rows)));
