@@ -14,6 +14,8 @@ from lightmeter.ids import IdIndex
 from lightmeter.io.tables import AttributeTable, Kind
 
 Array = NDArray[np.float64]
+#: what the row of documents of unknown membership is called
+UNKNOWN_GROUP = "unknown"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from lightmeter.context import Context
 from lightmeter.errors import LightmeterError
 from lightmeter.judgments import Judgments
-from lightmeter.membership import Membership, membership
 from lightmeter.rankings import Ranked
 from lightmeter.users import User
+
+if TYPE_CHECKING:
+    from lightmeter.membership import Membership
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -153,6 +155,8 @@ class Block:
 
     def membership(self, by: str) -> Membership:
         """Memberships of the documents in the values of an attribute, under the call's rule for unknown ones."""
+        from lightmeter.membership import membership
+
         return self.once(("membership", by), lambda: membership(self, by))
 
     def member_entry(self, by: str) -> NDArray[np.int32]:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.context import Context
-from lightmeter.distributions import target_term
 from lightmeter.measures.base import Measure
 from lightmeter.policies import Policy
 from lightmeter.rankings import TieCount
@@ -79,6 +78,8 @@ def conventions(
             f"{run} {d:.1%} of documents, {e:.1%} of exposure" for run, (d, e) in unknown_shares(context, by).items()
         )
         out[f"unknown {by}"] = f"{rates} (exposure as 1/log2(rank + 1))"
+        from lightmeter.distributions import target_term
+
         targets = {
             str(target_term(getattr(m, "target", None), by, context.collection))
             for m in plan.values()

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.attributes import Attribute
-from lightmeter.distributions import Distribution
 from lightmeter.sums import sum_by
 
 if TYPE_CHECKING:
     from lightmeter.block import Block
+    from lightmeter.distributions import Distribution
 
 Array = NDArray[np.float64]
 #: Attributes with more values than this are re-indexed within each ranking.

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from lightmeter.attributes import UNKNOWN_GROUP
 from lightmeter.cli.asked import read_signed
 from lightmeter.errors import LightmeterError
-from lightmeter.measures.attention import UNKNOWN_ROW
 from lightmeter.notation import Condition, parse_condition
 from lightmeter.result import Result
 
@@ -37,7 +37,7 @@ class Gate:
         cells = [c for c in result.cells if c.measure == self.measure]
         last = {c.run: c for c in cells}
         for cell in cells:
-            if cell.group == UNKNOWN_ROW and cell is last[cell.run]:
+            if cell.group == UNKNOWN_GROUP and cell is last[cell.run]:
                 continue  # the documents whose group is not known
             mean = result.mean_of(cell)
             who = f"run {cell.run}" + (f", group {cell.group}" if cell.group is not None else "")

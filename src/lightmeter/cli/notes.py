@@ -9,8 +9,6 @@ import numpy as np
 
 from lightmeter.cli.measured import with_components
 from lightmeter.collection import Collection
-from lightmeter.distributions import target_term
-from lightmeter.measures.exposure import ExposureMeasure
 from lightmeter.output.grid import REASONS
 from lightmeter.result import Result
 from lightmeter.targets import Target
@@ -39,7 +37,12 @@ def targets_of(collection: Collection, result: Result) -> dict[str, str]:
     for measure in dict.fromkeys(with_components(result.measures)):
         by, target = measure.attribute, getattr(measure, "target", _NO_TARGET)
         of_groups = target is None or isinstance(target, str) or (isinstance(target, Target) and target.of_groups)
-        if by is None or not of_groups or isinstance(measure, ExposureMeasure):
+        if by is None or not of_groups:
+            continue
+        from lightmeter.distributions import target_term
+        from lightmeter.measures.exposure import ExposureMeasure
+
+        if isinstance(measure, ExposureMeasure):
             continue
         found.setdefault(by, {}).setdefault(str(target_term(target, by, collection)), []).append(str(measure))
     return {

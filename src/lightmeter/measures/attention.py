@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.attributes import UNKNOWN_GROUP
 from lightmeter.block import Block
 from lightmeter.measures.gains import RBP
 from lightmeter.measures.groups import BY as _BY
@@ -18,7 +19,6 @@ from lightmeter.values import Values
 
 Array = NDArray[np.float64]
 _BY_DOC = "attribute whose groups are looked at"
-UNKNOWN_ROW = "unknown"
 
 
 class ByGroup(GroupMeasure, abstract=True):
@@ -51,7 +51,7 @@ class ByGroup(GroupMeasure, abstract=True):
             return sum_by(at, what, shape[0] * shape[1]).reshape(shape)
 
         values = self._of(total, weight, position, top, block)
-        names = [*attribute.values, UNKNOWN_ROW]
+        names = [*attribute.values, UNKNOWN_GROUP]
         runs = block.context.ranked.values()
         if self._always_unknown or any(r.unknown_share(self.by)[0] > 0 for r in runs):
             return names, values
