@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lightmeter.cli import audit_takes, takes
+from lightmeter.cli import audit_takes, takes, train_takes
 from lightmeter.cli.command import PlainCommand
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -320,6 +320,46 @@ def rerank(
     from lightmeter.cli.rerank import Request
 
     return Request.of(runs=[given.pop("run_file")], **given).run
+
+
+@app.command(
+    cls=PlainCommand, context_settings=_HELP, epilog=train_takes.EXAMPLES, short_help="Train rankers for exposure."
+)
+def train(
+    data: train_takes.Data,
+    losses: train_takes.Losses = None,
+    model: train_takes.Model = "mlp",
+    lambdas: train_takes.Lambdas = None,
+    user: train_takes.User = "RBP(p=0.5)",
+    complete: train_takes.Complete = False,
+    binary: train_takes.Binary = None,
+    sizes: train_takes.Sizes = None,
+    group_feature: train_takes.GroupFeature = None,
+    bins: train_takes.Bins = None,
+    groups: train_takes.Groups = None,
+    by: train_takes.By = None,
+    folds: train_takes.Folds = None,
+    normalise: train_takes.Normalise = "zscore",
+    epochs: train_takes.Epochs = None,
+    patience: train_takes.Patience = None,
+    batch: train_takes.Batch = None,
+    rate: train_takes.Rate = None,
+    dropout: train_takes.Dropout = None,
+    samples: train_takes.Samples = None,
+    tau: train_takes.Tau = None,
+    rng: train_takes.Seed = None,
+    form: train_takes.Form = None,
+    folder: train_takes.Folder = None,
+    quiet: takes.Quiet = False,
+) -> Any:
+    """Train rankers on graded queries for expected exposure, and compare losses by cross-validated EEAUC.
+
+    Needs the extra 'learn' (torch, lightgbm). The table goes to standard output, all else to the folder.
+    """
+    given = dict(locals())
+    from lightmeter.cli.train import Request
+
+    return Request.of(**given).run
 
 
 @app.command(cls=PlainCommand, context_settings=_HELP)

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from lightmeter.cli.messages import later, no_command, say, usage
+from lightmeter.cli.messages import no_command, say, usage
 from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError
 
@@ -103,18 +103,17 @@ def _parse(given: list[str]) -> Job | int | None:
 
     from lightmeter.cli.app import app
 
-    asked = given
     usage_error: type[Exception] = typer.BadParameter.__bases__[0]
     try:
         group: Any = typer.main.get_command(app)
         name, command = "lightmeter", group
         if given and not given[0].startswith("-"):
             if given[0] not in group.commands:
-                raise LightmeterError(later(given) or no_command(given[0], group.commands))
+                raise LightmeterError(no_command(given[0], group.commands))
             name, command, given = f"lightmeter {given[0]}", group.commands[given[0]], given[1:]
         return command.main(given, prog_name=name, standalone_mode=False, obj=reading)
     except usage_error as error:
-        raise LightmeterError(later(asked) or usage(error)) from None
+        raise LightmeterError(usage(error)) from None
     except typer.Abort:
         raise KeyboardInterrupt from None
     except SystemExit:  # the pipe closed that --help is written to

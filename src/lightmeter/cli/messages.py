@@ -12,8 +12,6 @@ from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.output.plain import printable
 
-#: Commands that belong to the contract and come with later versions.
-_COMMANDS = ("train",)
 _SLIP = 0.75
 _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
 
@@ -31,18 +29,6 @@ def say(text: str) -> None:
 def not_yet(what: str, instead: str = "") -> LightmeterError:
     """The error for what is announced, but not built."""
     return LightmeterError(f"{what} is not yet available in this version.{f' {instead}' if instead else ''}")
-
-
-def later(arguments: list[str]) -> str | None:
-    """The message where a command of a later version is asked for."""
-    if arguments and arguments[0] in _COMMANDS:
-        return str(
-            not_yet(
-                f"the command '{arguments[0]}'",
-                "There are: evaluate, audit, sweep, compare, attention, sample, rerank, measures, demo.",
-            )
-        )
-    return None
 
 
 def later_policy(text: str) -> LightmeterError | None:

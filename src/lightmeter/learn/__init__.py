@@ -11,26 +11,40 @@ from lightmeter.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from lightmeter.io.letor import read_letor
+    from lightmeter.learn.areas import curve_areas
     from lightmeter.learn.baselines import LambdaRank, ListNet, Pairwise, Pointwise
+    from lightmeter.learn.boosting import BoostedExposure, boosted_area
+    from lightmeter.learn.collection import LetorData, generated
     from lightmeter.learn.exact import luce_exposure_of
     from lightmeter.learn.gumbel import gumbel_exposure_of
     from lightmeter.learn.losses import ExposureLoss
+    from lightmeter.learn.network import Network
 
 _HOME = {
     "lightmeter.io.letor": "read_letor",
+    "lightmeter.learn.areas": "curve_areas",
     "lightmeter.learn.baselines": "LambdaRank ListNet Pairwise Pointwise",
+    "lightmeter.learn.boosting": "BoostedExposure boosted_area",
+    "lightmeter.learn.collection": "LetorData generated",
     "lightmeter.learn.exact": "luce_exposure_of",
     "lightmeter.learn.gumbel": "gumbel_exposure_of",
     "lightmeter.learn.losses": "ExposureLoss",
+    "lightmeter.learn.network": "Network",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 
 __all__ = [
+    "BoostedExposure",
     "ExposureLoss",
     "LambdaRank",
+    "LetorData",
     "ListNet",
+    "Network",
     "Pairwise",
     "Pointwise",
+    "boosted_area",
+    "curve_areas",
+    "generated",
     "gumbel_exposure_of",
     "luce_exposure_of",
     "read_letor",

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lightmeter.errors import LightmeterError, TermError, suggest
+from lightmeter.errors import LightmeterError, suggest
 from lightmeter.exposure.closed import oracle_exposure
 from lightmeter.learn.batches import Batch
 from lightmeter.learn.exact import luce_exposure_of
 from lightmeter.learn.gumbel import gumbel_exposure_of
-from lightmeter.users import RBPUser, User, user_of
+from lightmeter.learn.readers import reader
 
 ESTIMATORS = ("exact", "gumbel")
 
@@ -162,14 +162,3 @@ class ExposureLoss:
         code = code.to(torch.int64) + 1  # the column before the first takes those without a group
         out = exposure.new_zeros((len(exposure), int(code.max()) + 1 if code.numel() else 1))
         return out.scatter_add(1, code.clamp(min=0), exposure)[:, 1:]
-
-
-def reader(given: Any) -> User:
-    """A user whose exposure has a gradient."""
-    user = user_of(given)
-    if not user.by_document and not isinstance(user, RBPUser):
-        raise TermError(f"the exposure for {user} has no gradient here. Accepted: RBP, Cascade or ERR(max_grade=..).")
-    if getattr(user, "cutoff", None) is not None:
-        raise TermError(f"{user} has a cutoff, with which there is no gradient here. Accepted: no cutoff.")
-    user.continuation(np.zeros(1))  # ERR without its highest grade says so
-    return user

@@ -1,0 +1,97 @@
+"""What a training is asked for, in one value that is written beside its results."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from lightmeter.errors import LightmeterError, suggest
+from lightmeter.learn.normalising import NORMALISATIONS
+from lightmeter.learn.readers import reader
+
+MODELS = ("mlp", "lightgbm")
+LOSSES = ("ee", "ee-gumbel", "parity", "parity-gumbel", "pointwise", "pairwise", "listnet", "lambdarank")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How models are trained.
+
+    Attributes
+    ----------
+    model
+        ``'mlp'``: two hidden layers of ``hidden``, ReLU, ``dropout``, Adam with ``rate``; or ``'lightgbm'``.
+    lam, user, complete, binary, samples, tau
+        As for :class:`~lightmeter.learn.losses.ExposureLoss`.
+    normalise
+        See :class:`~lightmeter.learn.normalising.Normalisation`; trees take features as they are.
+    epochs, patience
+        At most so many epochs (of trees: trees), ended where validation EEAUC has not risen for ``patience`` of them.
+        0: 100 and 10, of trees 500 and 50.
+    batch
+        Queries in a step of the network.
+    rate
+        Learning rate; 0: 0.001, of trees 0.05.
+    folds
+        Parts of the queries: each is tested once, the next one validates, the others train.
+    seed
+        Of the parts, the first weights, the order and the noise.
+    """
+
+    model: str = "mlp"
+    lam: float = 0.5
+    user: str = "RBP(p=0.5)"
+    complete: bool = False
+    binary: float | None = None
+    samples: int = 20
+    tau: float = 0.1
+    normalise: str = "zscore"
+    epochs: int = 0
+    patience: int = 0
+    batch: int = 16
+    rate: float = 0.0
+    dropout: float = 0.1
+    hidden: int = 256
+    folds: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, options in (("model", self.model, MODELS), ("normalise", self.normalise, NORMALISATIONS)):
+            if value not in options:
+                raise LightmeterError(f"{name} is {value!r}.{suggest(value, options)} Accepted: {', '.join(options)}.")
+        for name, network, trees in (("epochs", 100, 500), ("patience", 10, 50), ("rate", 0.001, 0.05)):
+            if getattr(self, name) == 0:
+                object.__setattr__(self, name, trees if self.model == "lightgbm" else network)
+        for name, least in (("epochs", 1), ("patience", 1), ("batch", 1), ("hidden", 1), ("folds", 3), ("samples", 1)):
+            if getattr(self, name) < least:
+                raise LightmeterError(f"{name} is {getattr(self, name)}. Accepted: {least} or more.")
+        if not (self.rate > 0 and 0 <= self.dropout < 1 and 0 <= self.lam <= 1 and self.tau > 0):
+            raise LightmeterError(
+                f"the learning rate is {self.rate}, dropout {self.dropout}, lambda {self.lam} and tau {self.tau}. "
+                "Accepted: above 0, from 0 to below 1, from 0 to 1, above 0."
+            )
+        reader(self.user)
+
+    def check_loss(self, loss: str) -> None:
+        """Refuse a loss that there is not, or not for this model."""
+        if loss not in LOSSES:
+            raise LightmeterError(f"the loss is {loss!r}.{suggest(loss, LOSSES)} Accepted: {', '.join(LOSSES)}.")
+        if self.model == "lightgbm" and loss.endswith("gumbel"):
+            raise LightmeterError(
+                f"the loss {loss} needs a network, as the estimate has no Hessian. Accepted for lightgbm: "
+                f"{', '.join(name for name in LOSSES if not name.endswith('gumbel'))}."
+            )
+
+    def record(self) -> dict[str, Any]:
+        """As it is written."""
+        return asdict(self)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Names of the settings."""
+        return [f.name for f in fields(cls)]
+
+
+def kind_of(loss: str) -> str:
+    """Which EEAUC stops a training early."""
+    return "parity" if loss.startswith("parity") else "documents"
