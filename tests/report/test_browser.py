@@ -205,6 +205,8 @@ def test_it_prints(tab: Browser, demo: Path) -> None:
         for gone in ("nav", "#tools", ".controls", "button.open"):
             assert tab.run(f"getComputedStyle(document.querySelector('{gone}')).display") == "none"
         assert tab.run("getComputedStyle(document.querySelector('.scroll.tall')).overflowY") == "visible"
+        # or the titles are missing on all pages but the first
+        assert tab.run("getComputedStyle(document.querySelector('thead button')).display") == "contents"
     finally:
         tab.call("Emulation.setEmulatedMedia", media="")
 

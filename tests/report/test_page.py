@@ -388,3 +388,11 @@ def test_people_where_they_are_asked_for() -> None:
     assert not any("person" in cell.text for row in made.rows for cell in row.cells)
     open_ = people_of(table, "id", {**given, "ties": "file", "preset": None, "min_cell": 1})
     assert [row.cells[2].text for row in open_.rows] == [by_score[s] for s in scores]
+
+
+def test_the_page_on_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "report.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "report.md", "exec"), {})
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
