@@ -139,7 +139,7 @@ _HOME = {
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 #: Modules that are used by their own name, such as lightmeter.plots.curve.
-_PARTS = ("learn", "plots")
+_PARTS = ("learn", "metrics", "plots")
 
 __all__ = [
     "ABR",
