@@ -396,3 +396,47 @@ def test_the_page_on_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "report.md", "exec"), {})
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_of_many_runs_fewer_rankings_are_shown(tmp_path: Path) -> None:
+    c = collection(tuple(f"run{i}" for i in range(120)), queries=40)
+    path = lm.write_report(lm.evaluate(c, ["nDCG@5", "RR", "AP"]), tmp_path / "r.html", collection=c)
+    assert path.stat().st_size < 5_000_000
+    assert len(data_of(path)["rankings"]["queries"]) == 40_000 // (20 * 120)
+    assert "The first 20 documents of 16 queries" in " ".join(path.read_text("utf-8").split())
+
+
+def test_large_pictures_become_dots_where_these_are_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lightmeter.report import pictures
+
+    chart = lm.plots.attention("RBP(p=0.5)", depth=5)
+    vectors = pictures.picture(chart, "about")
+    assert b"<image" not in vectors.svg
+    monkeypatch.setattr(pictures, "LARGEST_SVG", 10)
+    monkeypatch.setattr(pictures, "LARGEST", 10)
+    dots = pictures.picture(chart, "about")
+    assert len(dots.svg) <= len(vectors.svg)
+    assert dots.width == vectors.width
+    assert dots.spec is None
+    assert vectors.spec is not None
+
+
+def test_measures_without_a_value_by_query(tmp_path: Path, small: lm.Collection) -> None:
+    """A measure that is reduced over queries has no table of queries, and no drill-down."""
+    result = lm.evaluate(small, ["JME_II"])
+    path = lm.write_report(result, tmp_path / "r.html", collection=small)
+    assert data_of(path)["rankings"] is None
+    assert 'id="queries' not in path.read_text("utf-8")
+
+
+def test_segments_have_rows_of_their_own(tmp_path: Path) -> None:
+    kinds = {"query": ["q1", "q2"], "kind": ["long", "short"]}
+    c = lm.load(
+        run={"a": {"q1": ["x", "y"], "q2": ["y", "x"]}},
+        qrels={"q1": {"x": 1}, "q2": {"x": 1}},
+        queries=pl.DataFrame(kinds),
+        segment="kind",
+    )
+    text = lm.write_report(lm.evaluate(c, ["RR"]), tmp_path / "r.html").read_text("utf-8")
+    found = re.findall(r'<td class="name">([^<]*)</td><td class="number" data-v="([^"]*)">', text.replace("\n", ""))
+    assert found[:3] == [("(all queries)", "0.75"), ("long", "1.0"), ("short", "0.5")]

@@ -72,7 +72,7 @@ def of_measures(result: Result) -> list[Maker]:
 
 def shared_sections(result: Result, names: dict[str, str], manifest: dict[str, Any]) -> list[Section]:
     """Queries, what is undefined, and what was measured of what: the same for evaluations and comparisons."""
-    lost = tables.undefined_table(result, names)
+    lost, picked = tables.undefined_table(result, names), chosen(result)
     told = (
         [tables.undefined_sentence(result)]
         if not lost.rows
@@ -83,7 +83,7 @@ def shared_sections(result: Result, names: dict[str, str], manifest: dict[str, A
         ]
     )
     return [
-        Section("queries", "Queries", [], [], [tables.queries_table(result, chosen(result))]),
+        Section("queries", "Queries", [], [], [tables.queries_table(result, picked)] if picked else []),
         Section("undefined", "Undefined values, and why", told, [], [lost] if lost.rows else []),
         Section(
             "measured",

@@ -15,8 +15,8 @@ from lightmeter.report.parts import Picture
 
 #: characters of a description that goes into the page; larger ones stay a drawing
 LARGEST = 400_000
-#: bytes of a drawing in vectors; larger ones become dots
-LARGEST_SVG = 400_000
+#: bytes of a drawing in vectors; of larger ones dots may take fewer
+LARGEST_SVG = 800_000
 #: pictures of one page
 MOST = 12
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
@@ -46,7 +46,8 @@ def picture(chart: Any, about: str) -> Picture:
     drawn = str(vl_convert.vegalite_to_svg(spec, vl_version=_version())).encode()
     width = _width(drawn)
     if len(drawn) > LARGEST_SVG:
-        drawn = _framed(bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=2.0)), drawn)
+        dots = _framed(bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=1.0)), drawn)
+        drawn = min(drawn, dots, key=len)
     small = len(json.dumps(spec)) <= LARGEST
     return Picture(words, about, drawn, spec if small else None, width)
 

@@ -20,8 +20,10 @@ from lightmeter.report.queries import Chosen, single
 from lightmeter.result import Result
 from lightmeter.users import User
 
-#: ranks of a ranking that are in a page
-DEPTH = 20
+#: ranks of a ranking that are in a page, and ranks of all rankings together: of many runs fewer queries are shown
+DEPTH, MOST = 20, 40_000
+#: queries that are shown all the same
+FEWEST = 5
 
 Codes = NDArray[np.int64]
 
@@ -33,6 +35,7 @@ def rankings_of(result: Result, context: Context, queries: list[Chosen], names: 
     these documents in rank order and their exposure; ``sizes`` how long the rankings are; ``values`` for each measure
     those of the runs, a text where undefined: why.
     """
+    queries = queries[: max(MOST // (DEPTH * len(result.runs)), FEWEST)]
     measures = single(result)
     attributes = [context.collection.attribute(name) for name in _attributes(result.measures)]
     user = _user(result.measures, context)
