@@ -200,8 +200,8 @@ class ERRUser(User, abstract=True):
 
 
 def err_satisfaction(grade: Array, max_grade: float) -> Array:
-    """R = (2^g - 1) / 2^max_grade."""
-    return (np.exp2(grade) - 1.0) / np.exp2(max_grade)
+    """R = (2^g - 1) / 2^max_grade, whatever the grades: their powers need not be finite."""
+    return np.exp2(grade - max_grade) - np.exp2(-max_grade)
 
 
 class DCGUser(User, abstract=True):

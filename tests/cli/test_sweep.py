@@ -97,7 +97,6 @@ def test_people_are_shown_the_areas(lightmeter, form: str) -> None:
         ((*OK, "--missing", "error"), "does not answer query 'q2'"),
         (("sweep", "sampled.run", "--qrels", "qrels.txt"), "several rankings"),
         (("sweep", "tied.run", "--qrels", "qrels.txt", "--ties", "error"), "same score"),
-        ((*OK, "--report", "x.html"), "not yet available"),
     ],
 )
 def test_a_wrong_command_line_is_told(lightmeter, given: tuple[str, ...], says: str) -> None:

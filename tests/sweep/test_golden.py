@@ -123,3 +123,11 @@ def test_cascade_takes_disparity_of_the_means() -> None:
         eps = np.array([share + (1 - share) * 0.8, share * 0.4 + (1 - share)])
         eed += (eps**2).sum() / 2
     assert curve.mean[0][at] == pytest.approx((eed - low) / (high - low), abs=1e-9)
+
+
+def test_relevance_of_a_measured_curve_that_rises_stays_below_1() -> None:
+    """Views .1, 1, .2: eps* of the one relevant document is .1, and no ranking has more EER than .1 * 1."""
+    c = lm.load({"a": {"q": {"a": 3.0, "r": 2.0, "c": 1.0}}}, {"q": {"r": 1}})
+    curve = lm.sweep(c, users="Attention(weights=[0.1, 1, 0.2])").curves[0]
+    assert curve.mean[1][[0, -1]] == pytest.approx([(0.1 + 1 + 0.2) / 3, 1.0], abs=1e-12)
+    assert 0 < curve.share().value <= 1

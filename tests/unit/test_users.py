@@ -96,3 +96,13 @@ def test_user_of_text() -> None:
     for wrong in (3, lm.nDCG(), lm.JSD):
         with pytest.raises(lm.TermError):
             user_of(wrong)
+
+
+def test_err_of_grades_whose_powers_are_not_finite() -> None:
+    """R = (2^g - 1)/2^M is 1, 1/2 and 0 to the last digit for g = M, M - 1 and 0, M = 2000."""
+    user = lm.ERR(max_grade=2000)
+    assert user.continuation(np.array([2000.0, 1999.0, 0.0])).tolist() == [0.0, 0.5, 1.0]
+    c = lm.load({"a": {"q": {"a": 2.0, "b": 1.0}}}, {"q": {"a": 2000, "b": 1}}, {"g": {"a": "x", "b": "y"}})
+    found = lm.evaluate(c, ["ERR", "GF(by='g')"]).mean()["value"].to_list()
+    apart = (np.log2(4 / 3) + 0.5 * np.log2(2 / 3) + 0.5 * np.log2(2)) / 2  # (1, 0) from (1/2, 1/2)
+    assert found == pytest.approx([1.0, 1 - apart], abs=1e-12)

@@ -265,7 +265,8 @@ def area(x: ArrayLike, y: ArrayLike, envelope: bool = False) -> float:
         low, high = np.clip(a, 0.0, 1.0), np.clip(c, 0.0, 1.0)
         return float((high - low) @ (b + rising * ((low + high) / 2.0 - a)))
     apart = np.subtract.outer(rising, rising)
-    crossing = -np.subtract.outer(b - rising * a, b - rising * a)[apart != 0] / apart[apart != 0]
+    with np.errstate(over="ignore"):  # slopes that hardly differ cross far outside [0, 1]
+        crossing = -np.subtract.outer(b - rising * a, b - rising * a)[apart != 0] / apart[apart != 0]
     knots = np.unique(np.clip(np.concatenate([[0.0, 1.0], a, c, crossing]), 0.0, 1.0))
     total = 0.0
     for i in range(0, len(knots) - 1, 512):

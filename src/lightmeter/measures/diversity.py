@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.block import Block
-from lightmeter.intents import Intents, greedy_gains, intents
+from lightmeter.intents import Intents, entry_of_row, greedy_gains, intents
 from lightmeter.measures.base import Measure, value_of
 from lightmeter.measures.gains import DCG, RBP
-from lightmeter.params import Choice, Maybe, Number, param
+from lightmeter.params import Choice, Flag, Maybe, Number, param
 from lightmeter.sums import sum_by
-from lightmeter.users import GRADE, User
+from lightmeter.users import GRADE, User, err_satisfaction
 from lightmeter.values import Values
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 _REL = Number(low=1, integer=True)
 _REL_DOC = "lowest grade that counts as relevant"
+_JUDGED_ONLY = "leave documents that are judged for no intent out of the ranking first"
 _GAIN = Choice(("log2", "exp-log2"))
 
 
@@ -33,7 +34,8 @@ class IntentMeasure(Measure, abstract=True):
     """Base of the intent-aware measures: between 0 and 1, higher is better.
 
     A query without a relevant document has the value 0 and the reason ``no_relevant``; one without intents is undefined
-    (``no_intent``).
+    (``no_intent``). ``judged_only`` is looked at by whoever cuts the blocks: in those it is true for, what was judged
+    for no intent is gone and the others have closed up.
     """
 
     bounds = (0.0, 1.0)
@@ -74,8 +76,7 @@ def hits(block: Block, rel: float, cutoff: int | None) -> Hits:
 
 
 def _entries(block: Block, found: Intents) -> NDArray[np.integer]:
-    run = block.ranked.run
-    entry = run.once("intents", lambda: run.find(found.index))[block.rows]
+    entry = entry_of_row(block.ranked.run, found)[block.rows]
     return entry if block.valid.all() else np.where(block.valid, entry, -1)
 
 
@@ -117,6 +118,7 @@ class alpha_nDCG(IntentMeasure):
 
     alpha: float = param(default=0.5, accepts=Number(low=0, high=1), doc="how much a repeated intent loses")
     rel: int = param(default=1, accepts=_REL, doc=_REL_DOC)
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
         found = hits(block, self.rel, self.cutoff)
@@ -155,12 +157,13 @@ class ERR_IA(IntentMeasure):
     max_grade: float | None = param(
         default=None, accepts=GRADE, doc="highest grade of the scale, for the graded form; None: binary, as in ndeval"
     )
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
         index = intents(block.context)
         found = hits(block, self.rel, self.cutoff)
         if self.max_grade is not None:
-            satisfied = _satisfied(found, np.exp2(-self.max_grade) * (np.exp2(found.grade) - 1.0))
+            satisfied = _satisfied(found, err_satisfaction(found.grade, self.max_grade))
             weight, most = index.probability, 1.0
         else:
             satisfied = np.exp2(-found.before.astype(np.float64))
@@ -202,6 +205,7 @@ class StRecall(IntentMeasure):
     """
 
     rel: int = param(default=1, accepts=_REL, doc=_REL_DOC)
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def value(self, block: Block) -> Values:
         index = intents(block.context)
@@ -243,7 +247,7 @@ class _Linear(IntentMeasure, abstract=True):
     def exactly_under(self, policy: Policy) -> bool:
         from lightmeter.exposure.policy import is_exact
 
-        return is_exact(policy, self.reader())
+        return is_exact(policy, self.reader()) and not self.judged_only  # type: ignore[attr-defined]
 
     def value(self, block: Block) -> Values:
         return self._of(block, block.view(self.reader(), self.cutoff))
@@ -275,6 +279,7 @@ class RBP_IA(_Linear):
 
     p: float = param(default=0.8, accepts=Number(low=0, below=1), doc="patience", always=True)
     rel: int | None = param(default=None, accepts=Maybe(_REL), doc=_REL_DOC + "; None: the gain is the grade")
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def reader(self) -> User:
         return RBP(p=self.p)
@@ -301,6 +306,7 @@ class D_nDCG(_Linear):
     """
 
     dcg: Literal["log2", "exp-log2"] = param(default="log2", accepts=_GAIN, doc="the gain: the grade, or 2^grade - 1")
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def reader(self) -> User:
         return DCG()
@@ -337,6 +343,7 @@ class Dsharp_nDCG(IntentMeasure):
 
     gamma: float = param(default=0.5, accepts=Number(low=0, high=1), doc="weight of the coverage of intents")
     dcg: Literal["log2", "exp-log2"] = param(default="log2", accepts=_GAIN, doc="the gain: the grade, or 2^grade - 1")
+    judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 
     def parts(self) -> tuple[Measure, Measure]:
         """The two measures that it is made of."""

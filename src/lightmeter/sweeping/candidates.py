@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lightmeter.attributes import Attribute
 from lightmeter.block import Block
 from lightmeter.context import Context
+from lightmeter.exposure.levels import levels
 from lightmeter.exposure.targets import TargetExposure, group_square, group_targets, spread_unknown, target_exposure
 from lightmeter.rankings import Ranked
 from lightmeter.sums import sum_by
@@ -153,33 +154,19 @@ class Asked:
 def asked(context: Context, user: User, cutoff: int | None, by: str | None) -> Asked:
     """The relevance of the judged ideal, for all queries of the collection.
 
-    Documents: the largest EER of any ranking of the corpus, ``||eps*||^2`` for users who know the rank only. Groups:
-    that of the ideal itself, ``||xi*||^2``.
+    Documents: the largest EER of any ranking of the corpus, which is ``||eps*||^2`` for users who know the rank only
+    and see less further down. Groups: that of the ideal itself, ``||xi*||^2``.
     """
+    from lightmeter.exposure.bounds import bounds
+
     goal = target_exposure(context, Ideal(), user, cutoff)
     if by is not None:
         most = group_square(context, context.collection.attribute(by), goal, only_relevant=True)
-    elif user.by_document:
-        most = _largest(context, user, cutoff)
     else:
-        most = goal.square.copy()
+        level = levels(context)
+        most = bounds("EER", user, level.gain, level.count, cutoff=cutoff)[1]
     reason = goal.reason.copy()
     if by is not None and context.unknown != "distinct":
         lost = unset(reason) & ~(most > 0)
         reason[lost] = "no_known_member"
     return Asked(most, reason)
-
-
-def _largest(context: Context, user: User, cutoff: int | None) -> Array:
-    from lightmeter.exposure.bounds import bounds
-
-    judgments = context.collection.judgments
-    queries = len(context.collection.queries)
-    if judgments is None or not len(judgments.gain):
-        return np.zeros(queries)
-    relevant = judgments.gain > 0
-    levels = np.unique(judgments.gain[relevant])[::-1]
-    count = np.zeros((queries, len(levels)), dtype=np.int64)
-    np.add.at(count, (judgments.query[relevant], np.searchsorted(-levels, -judgments.gain[relevant])), 1)
-    gain = np.where(count > 0, np.broadcast_to(levels, count.shape), 0.0)
-    return bounds("EER", user, gain, count, cutoff=cutoff)[1]
