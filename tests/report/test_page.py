@@ -440,3 +440,64 @@ def test_segments_have_rows_of_their_own(tmp_path: Path) -> None:
     text = lm.write_report(lm.evaluate(c, ["RR"]), tmp_path / "r.html").read_text("utf-8")
     found = re.findall(r'<td class="name">([^<]*)</td><td class="number" data-v="([^"]*)">', text.replace("\n", ""))
     assert found[:3] == [("(all queries)", "0.75"), ("long", "1.0"), ("short", "0.5")]
+
+
+def test_the_best_of_a_column_is_bold(tmp_path: Path) -> None:
+    """Of EEL, where lower is better, the lowest; nothing where all are equal."""
+    c = collection(("good", "fair", "poor"))
+    result = lm.evaluate(c, ["EEL(user=RBP(p=0.8))", "Judged@5"])
+    text = lm.write_report(result, tmp_path / "r.html").read_text("utf-8")
+    means = text[text.index('id="results-1"') : text.index('id="pictures"')]
+    bold = re.findall(r'<td class="number best" data-v="([^"]*)"', means)
+    values = result.mean().filter(pl.col("measure") == "EEL(user=RBP(p=0.8))")["value"].to_list()
+    assert bold == [str(min(values))]
+
+
+def test_a_comparison_tells_letters_and_intervals(small: lm.Collection, tmp_path: Path) -> None:
+    made = lm.compare(small, ["nDCG@5", "EEL(user=RBP(p=0.8))"], resamples=300)
+    text = lm.write_report(made, tmp_path / "r.html").read_text("utf-8")
+    for row in made.means.iter_rows(named=True):
+        note = f"[{row['low']:.4f}, {row['high']:.4f}] {row['letters']}"
+        assert re.search(rf'data-v="{row["value"]}">[^<]* <span class="note">{re.escape(note)}</span>', text)
+    first = re.findall(r'<tr data-run="(\w+)"', text[text.index('id="results-1"') :])[:3]
+    means = made.means.filter(pl.col("measure") == "nDCG@5").sort("value", descending=True)["run"].to_list()
+    assert first == means
+
+
+def test_all_conventions_and_notes_are_there(small: lm.Collection, tmp_path: Path) -> None:
+    made = lm.compare(small, MEASURES[:2], resamples=300)
+    told = "".join(Parsed(lm.write_report(made, tmp_path / "r.html").read_text("utf-8")).texts)
+    for name, rule in made.conventions.items():
+        assert name in told
+        assert rule in told
+    assert all(note in told for note in made.notes)
+
+
+def test_rankings_follow_the_conventions_of_the_result(tmp_path: Path) -> None:
+    """Exposure is that of the policy, and rankings end where the evaluation did."""
+    c = collection(("good", "poor"))
+    uniform = lm.evaluate(c, ["EED(user=RBP(p=0.5))"], policy="Uniform")
+    about = data_of(lm.write_report(uniform, tmp_path / "u.html", collection=c))["rankings"]["queries"][0]
+    mean = sum(0.5**k for k in range(len(DOCS))) / len(DOCS)
+    assert about["seen"][0] == pytest.approx([mean] * len(DOCS), rel=5e-3)
+    shallow = lm.evaluate(c, ["nDCG@5"], depth=3)
+    about = data_of(lm.write_report(shallow, tmp_path / "d.html", collection=c))["rankings"]["queries"][0]
+    assert [len(ranking) for ranking in about["lists"]] == [3, 3]
+
+
+def test_another_collection_is_refused(small: lm.Collection, tmp_path: Path) -> None:
+    other = collection(("good", "fair", "poor"), queries=5)
+    with pytest.raises(LightmeterError, match="not the one that the result was computed of"):
+        lm.write_report(lm.evaluate(small, ["nDCG@5"]), tmp_path / "r.html", collection=other)
+    assert not list(tmp_path.iterdir())
+
+
+def test_points_of_a_sweep(small: lm.Collection, tmp_path: Path) -> None:
+    made = lm.sweep(small, ["PlackettLuce"], "RBP(p=0.5)", resamples=20)
+    text = lm.write_report(made, tmp_path / "r.html").read_text("utf-8")
+    points = text[text.index('id="points-1"') : text.index('id="queries"')]
+    found = re.findall(r'data-v="([^"]*)">[^<]*</td>\s*<td class="number" data-v="([^"]*)">[^<]*</td>\s*</tr>', points)
+    x, y = made.curves[0].mean
+    pairs = {(str(a), str(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)}
+    assert len(found) >= 3 * 10
+    assert set(found[: len(found) // 3]) <= pairs

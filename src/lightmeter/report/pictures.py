@@ -48,6 +48,7 @@ def picture(chart: Any, about: str) -> Picture:
     if len(drawn) > LARGEST_SVG:
         dots = _framed(bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=1.0)), drawn)
         drawn = min(drawn, dots, key=len)
+    spec["description"] = words
     small = len(json.dumps(spec)) <= LARGEST
     return Picture(words, about, drawn, spec if small else None, width)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from lightmeter.sweeping.result import SweepResult
 
 if TYPE_CHECKING:
     from lightmeter.collection import Collection
-    from lightmeter.context import Unknown
-    from lightmeter.policies import Policy, Ties
     from lightmeter.report.parts import Table
 
 _NEEDED = (("jinja2", "jinja2"), ("altair", "altair"), ("vl_convert", "vl-convert-python"))
@@ -48,10 +47,6 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     collection: Collection | None = None,
-    policy: Policy | str | None = None,
-    ties: Ties | None = None,
-    depth: int | None = None,
-    unknown: Unknown = "uniform",
 ) -> Path:
     """Write a result as one HTML file, which needs no network and no other file.
 
@@ -68,8 +63,6 @@ def write_report(
     collection
         What was evaluated or compared. With it the report shows rankings too: the first 20 documents of the 50 queries
         that matter most.
-    policy, ties, depth, unknown
-        As they were given to :func:`lightmeter.evaluate`; for the rankings.
 
     Returns
     -------
@@ -81,7 +74,8 @@ def write_report(
     MissingExtraError
         Where a package of the extra ``report`` is not installed.
     LightmeterError
-        Where there is no report of such a thing, or the file cannot be written. Nothing half-written is left behind.
+        Where there is no report of such a thing, the collection is another one, or the file cannot be written. Nothing
+        half-written is left behind.
 
     Examples
     --------
@@ -94,10 +88,23 @@ def write_report(
     """
     check_report(os.fspath(path), "path")
     context = None
-    if collection is not None:
-        context = ranked_context(collection, policy, ties, depth, unknown)
+    if collection is not None and isinstance(made, Result | Comparison):
+        context = _context(made, collection)
     write_whole(os.fspath(path), content_of(made, context=context))
     return Path(path)
+
+
+def _context(made: Result | Comparison, collection: Collection) -> Context:
+    """The rankings that a result was computed of, by its own conventions."""
+    result = made.result if isinstance(made, Comparison) else made
+    queries = [collection.queries[q] for q in collection.evaluated]
+    if queries != result.queries or set(result.runs) - set(collection.runs):
+        raise LightmeterError(
+            "the collection is not the one that the result was computed of: its queries or runs are others. Accepted: "
+            "the same collection, or none; then the report shows no rankings."
+        )
+    depth = re.fullmatch(r"first (\d+) ranks", made.conventions.get("depth", ""))
+    return ranked_context(collection, made.conventions.get("policy"), None, int(depth[1]) if depth else None)
 
 
 def content_of(
