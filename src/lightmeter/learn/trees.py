@@ -57,6 +57,8 @@ def train_trees(
     settings = settings or Settings(model="lightgbm")
     settings.check_loss(loss)
     kind = kind_of(loss)
+    if not np.ptp(data.features[data.flat(train)], axis=0).any():
+        raise LightmeterError("no feature differs between the training documents, so trees have nothing to split.")
     if kind == "parity" and data.groups is None:
         raise LightmeterError(
             f"the loss {loss} needs groups. Give them with --group-feature N --bins N=.. or --groups FILE."
@@ -114,6 +116,6 @@ def _dataset(data: LetorData, queries: Codes) -> Any:
     mine = data.flat(queries)
     grades = np.maximum(data.grade[mine], 0.0)
     made = lightgbm.Dataset(
-        data.features[mine], grades, group=data.sizes[queries], params={"verbose": -1}, free_raw_data=False
+        data.features[mine], grades, group=data.sizes[queries], params={"verbose": -1, "feature_pre_filter": False}, free_raw_data=False
     )
     return made.construct()

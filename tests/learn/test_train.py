@@ -1,0 +1,301 @@
+"""``lightmeter train``: folders, runs that read back, going on after a kill, and mistakes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lightmeter as lm
+from lightmeter.cli import main
+from lightmeter.errors import LightmeterError
+from lightmeter.learn.collection import generated
+from lightmeter.learn.folds import folds_of
+from lightmeter.learn.outcome import Outcome
+from lightmeter.learn.settings import Settings
+
+
+def write_svm(data, path: Path) -> None:
+    lines = []
+    for i, row in enumerate(data.features):
+        listed = " ".join(f"{j + 1}:{v:.6g}" for j, v in enumerate(row) if v)
+        lines.append(f"{int(data.grade[i])} qid:{data.queries[data.owner[i]]} {listed}\n")
+    path.write_text("".join(lines), "utf-8")
+
+
+@pytest.fixture(scope="module")
+def svm(tmp_path_factory):
+    data, _ = generated(15, (4, 9), rng=2)
+    path = tmp_path_factory.mktemp("svm") / "data.svm"
+    write_svm(data, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def more(tmp_path_factory):
+    """Enough documents for trees to split, and few features."""
+    data, _ = generated(24, (8, 16), rng=2)
+    features = np.where(np.isin(data.feature_ids, [1, 2, 6, 130]), data.features, 0)
+    path = tmp_path_factory.mktemp("more") / "data.svm"
+    write_svm(dataclasses.replace(data, features=features), path)
+    return path
+
+
+@pytest.fixture
+def train(capfdbinary, tmp_path, monkeypatch):
+    """The command in this process: its exit code, output and messages."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LIGHTMETER_DEBUG", raising=False)
+
+    def run(*arguments):
+        capfdbinary.readouterr()
+        code = main(["train", *map(str, arguments)])
+        out, err = capfdbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return run
+
+
+def read_run(path: Path) -> list[tuple[str, float]]:
+    """Query and score of each line."""
+    return [(line.split()[0], float(line.split()[4])) for line in path.read_text().splitlines()]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(p.relative_to(folder)): p.read_bytes()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file() and p.name not in ("manifest.json", "model.pt")
+    }
+
+
+def test_folds():
+    """Each query is tested once and validates once; 60, 20, 20."""
+    folds = folds_of(23, 5, 1)
+    assert sorted(np.concatenate([f.test for f in folds]).tolist()) == list(range(23))
+    assert sorted(np.concatenate([f.valid for f in folds]).tolist()) == list(range(23))
+    for f in folds:
+        assert sorted(np.concatenate([f.train, f.valid, f.test]).tolist()) == list(range(23))
+    with pytest.raises(LightmeterError, match="3 queries make no 5 folds"):
+        folds_of(3, 5)
+
+
+def test_training_and_what_is_written(torch, train, svm, tmp_path):
+    """Runs read back with the values of the table; models score; a loss is added later; the same for a seed."""
+    options = ["--group-feature", 130, "--bins", "130=1000,10000", "--folds", 3, "--epochs", 2, "--seed", 4]
+    code, out, err = train(svm, "--loss", "ee", "--loss", "pairwise", *options, "-o", "one", "-f", "jsonl")
+    assert code == 0, err
+    rows = [json.loads(line) for line in out.splitlines()]
+    areas = {(r["loss"], r["measure"]): r["value"] for r in rows if r["kind"] == "area"}
+    assert set(areas) == {(a, b) for a in ("ee", "pairwise") for b in ("EEAUC", "EEAUC group", "EEAUC parity")}
+    pairs = [r for r in rows if r["kind"] == "pair"]
+    assert len(pairs) == 3
+    assert pairs[0]["p_adjusted"] >= pairs[0]["p"]
+    assert "lambda=0.5" in err
+    folder = tmp_path / "one"
+    collection = lm.load(
+        run={"ee": folder / "runs/ee.txt"}, qrels=folder / "qrels.txt", groups=str(folder / "groups.csv")
+    )
+    swept = lm.sweep(collection, "PlackettLuce(scores='raw')", by=[None, "feature130"], depth=None, resamples=2)
+    assert swept.area(by=None) == pytest.approx(areas["ee", "EEAUC"], abs=1e-9)
+    assert swept.area(by="feature130") == pytest.approx(areas["ee", "EEAUC group"], abs=1e-9)
+    from lightmeter.learn.collection import LetorData
+    from lightmeter.learn.training import Trained
+
+    data = LetorData.read(svm)
+    fold = folds_of(15, 3, 4)[0]
+    model = Trained.load(str(folder / "models/ee/fold1/model.pt"))
+    scores = np.load(folder / "models/ee/fold1/scores.npy")
+    assert model.scores(data, fold.test) == pytest.approx(scores, abs=1e-6)
+    run = read_run(folder / "runs/ee.txt")
+    mine = [score for query, score in run if query in {data.queries[q] for q in fold.test}]
+    assert sorted(mine) == sorted(scores.tolist())
+    before = contents(folder)
+    code, _, err = train(svm, "--loss", "ee", "--loss", "pairwise", *options, "-o", "two", "-q")
+    assert (code, err) == (0, "")
+    assert contents(tmp_path / "two") == before
+    code, out, _ = train(svm, "--loss", "parity", *options, "-o", "one", "-f", "csv")
+    assert code == 0
+    assert "parity" in out
+    assert before.items() - contents(folder).items() <= {(k, v) for k, v in before.items() if "/" not in k}
+    code, _, err = train(svm, *options[:-1], 5, "-o", "one")
+    assert code == 2
+    assert "other data or settings (seed: 4 there, 5 here)" in err
+
+
+def test_goes_on_after_a_kill(torch, train, svm, tmp_path):
+    """A process killed in the middle of a model: the same bytes as one that was left alone."""
+    options = [
+        "--folds",
+        "3",
+        "--loss",
+        "ee-gumbel",
+        "--epochs",
+        "40",
+        "--patience",
+        "40",
+        "--samples",
+        "2",
+        "-q",
+        "-o",
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lightmeter", "train", str(svm), *options, "cut"],
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+    )
+    cut, whole = tmp_path / "cut", tmp_path / "whole"
+    checkpoint = cut / "models" / "ee-gumbel" / "fold1" / "checkpoint.pt"
+    until = time.monotonic() + 120
+    while not checkpoint.exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert checkpoint.exists()
+    assert not (cut / "table.md").exists()
+    for name in ("cut", "whole"):
+        code, _, err = train(svm, *options, name)
+        assert (code, err) == (0, "")
+    left = {k: v for k, v in contents(cut).items() if not k.endswith(".part")}
+    assert left == contents(whole)
+
+
+def test_an_interrupted_training_is_gone_on_with(torch):
+    """Stopped after any epoch, early stopping included: history and weights are those of one training."""
+    from lightmeter.learn.training import train_network
+
+    data, _ = generated(12, (4, 9), rng=7)
+    train, valid = np.arange(8), np.arange(8, 12)
+    settings = Settings(epochs=8, patience=3, batch=3, hidden=8)
+    whole = train_network(data, train, valid, "ee-gumbel", settings)
+
+    class Stop(Exception):
+        pass
+
+    def stop(at):
+        def step(epoch, *_):
+            if epoch == at:
+                raise Stop
+
+        return step
+
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/checkpoint.pt"
+        for at in (1, 3):
+            with pytest.raises(Stop):
+                train_network(data, train, valid, "ee-gumbel", settings, checkpoint=path, step=stop(at))
+        resumed = train_network(data, train, valid, "ee-gumbel", settings, checkpoint=path)
+        again = train_network(data, train, valid, "ee-gumbel", settings, checkpoint=path)
+        for made in (resumed, again):
+            assert made.history == whole.history
+            assert (made.scores(data, valid) == whole.scores(data, valid)).all()
+        with pytest.raises(LightmeterError, match="other data or settings"):
+            train_network(data, train, valid, "ee", settings, checkpoint=path)
+        Path(path).write_bytes(b"nothing")
+        with pytest.raises(LightmeterError, match="no checkpoint"):
+            train_network(data, train, valid, "ee-gumbel", settings, checkpoint=path)
+    assert whole.best == 1 + int(np.argmax([row["area"] for row in whole.history]))
+    assert len(whole.history) in (8, whole.best + 3)
+
+
+def test_trees(lightgbm, train, more, tmp_path):
+    """Boosted trees by all losses, the best of several lambdas; two trainings are the same."""
+    losses = [x for loss in ("ee", "parity", "pairwise", "listnet") for x in ("--loss", loss)]
+    options = [*losses, "--group-feature", 130, "--bins", "130=1000,10000", "--folds", 3, "--epochs", 3]
+    for name in ("one", "two"):
+        given = ["--lambda", "0.3", "--lambda", "0.7", "-o", name, "-q", "-f", "markdown"]
+        code, out, err = train(more, "--model", "lightgbm", *options, *given)
+        assert (code, err) == (0, "")
+        assert "EEAUC parity" in out
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    areas = [json.loads((tmp_path / f"one/models/ee/fold1/lambda{v}/done.json").read_text()) for v in (0.3, 0.7)]
+    best = int(np.argmax([a["area"] for a in areas]))
+    scores = np.load(tmp_path / f"one/models/ee/fold1/lambda{(0.3, 0.7)[best]}/scores.npy")
+    assert len(set(scores.tolist())) > 2
+    assert set(scores.tolist()) <= {score for _, score in read_run(tmp_path / "one/runs/ee.txt")}
+    code, _, err = train(more, "--model", "lightgbm", "--loss", "ee-gumbel", "-o", "three")
+    assert code == 2
+    assert "needs a network" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "no folder is given"),
+        (["-o", "x", "--loss", "eee"], "Did you mean 'ee'"),
+        (["-o", "x", "--model", "tree"], "Accepted: mlp, lightgbm"),
+        (["-o", "x", "--loss", "parity"], "needs groups"),
+        (["-o", "x", "--lambda", "2"], "lambda 2"),
+        (["-o", "x", "--lambda", "a"], "--lambda is 'a'"),
+        (["-o", "x", "--folds", "2"], "folds is 2. Accepted: 3 or more"),
+        (["-o", "x", "--folds", "16"], "15 queries make no 16 folds"),
+        (["-o", "x", "--user", "DCG"], "no gradient"),
+        (["-o", "x", "--group-feature", "130"], "--bins 130=1000,10000"),
+        (["-o", "x", "--group-feature", "999", "--bins", "999=1"], "there is no feature 999"),
+        (["-o", "x", "--bins", "130=1"], "without --group-feature"),
+        (["-o", "x", "--normalise", "z"], "Accepted: zscore"),
+        (["-o", "x", "--dropout", "1"], "dropout 1"),
+        (["-o", "x", "--learning-rate", "0"], "--learning-rate is 0"),
+        (["-o", "x", "--groups", "none.csv"], "none.csv"),
+        (["-o", "missing/x"], "there is no folder"),
+        (["-o", "full"], "not empty, and no training of ours"),
+        (["-o", "x", "-f", "latex"], "--format is 'latex'"),
+    ],
+)
+def test_mistakes(torch, train, svm, tmp_path, options, said):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thing").write_text("1")
+    code, out, err = train(svm, *options)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "x" / "models").exists()
+
+
+def test_data_that_teaches_nothing(torch, train, tmp_path):
+    """No relevant document; NaN; single documents; one constant feature trains to a defined result."""
+    (tmp_path / "zero.svm").write_text("".join(f"0 qid:{q} 1:{q}\n" for q in range(6)))
+    code, _, err = train("zero.svm", "-o", "x", "--folds", 3)
+    assert code == 2
+    assert "no document has a grade above 0" in err
+    (tmp_path / "nan.svm").write_text("1 qid:1 1:nan\n")
+    code, _, err = train("nan.svm", "-o", "x")
+    assert code == 2
+    assert "nan.svm:1: feature 1 is nan" in err
+    (tmp_path / "single.svm").write_text("".join(f"1 qid:{q} 1:{q}\n" for q in range(6)))
+    code, _, err = train("single.svm", "-o", "x", "--folds", 3, "--epochs", 2)
+    assert code == 2
+    assert "no validation query has an area" in err
+    (tmp_path / "level.svm").write_text("".join(f"{d % 2} qid:{q} 1:5\n" for q in range(6) for d in range(3)))
+    code, out, err = train("level.svm", "-o", "y", "--folds", 3, "--epochs", 2, "-f", "jsonl")
+    assert code == 0, err
+    assert json.loads(out.splitlines()[0])["value"] > 0
+
+
+def test_outcome_by_hand():
+    """Differences are of the queries' own areas, on queries that all losses define."""
+    data, utility = generated(12, (4, 9), rng=3)
+    scores = {"a": utility, "b": -utility}
+    found = Outcome.of(data, scores, resamples=2)
+    own = found.queries.filter(pl.col("measure") == "EEAUC").pivot("loss", index="query", values="value").drop_nulls()
+    row = found.pairs.row(0, named=True)
+    assert row["difference"] == pytest.approx((own["a"] - own["b"]).mean())
+    assert row["n"] == len(own)
+    from scipy.stats import shapiro, ttest_rel
+
+    assert row["p"] == pytest.approx(ttest_rel(own["a"], own["b"]).pvalue)
+    assert row["normality"] == pytest.approx(shapiro((own["a"] - own["b"]).to_numpy()).pvalue)
+    value = {r["loss"]: r["value"] for r in found.summary.filter(pl.col("measure") == "EEAUC").iter_rows(named=True)}
+    assert value["a"] > value["b"]
