@@ -12,7 +12,8 @@ from lightmeter.distributions import Distribution, distribution
 from lightmeter.divergences import KL
 from lightmeter.measures.groups import _TARGET, _TARGET_DOC, BY, GroupMeasure
 from lightmeter.measures.members import BY_DOC, ZERO_TARGET, looked_at, sorted_by, starts_of, undefined
-from lightmeter.membership import Membership
+from lightmeter.measures.prefix_counts import by_counts
+from lightmeter.membership import FEW, Membership
 from lightmeter.params import Number, param
 from lightmeter.sums import sum_by
 from lightmeter.targets import Target
@@ -50,10 +51,12 @@ class NDKL(GroupMeasure):
         depth = min(self.cutoff or block.shape[1], block.shape[1])
         counted = top & (members.known_above > 0)
         weight = np.where(counted, 1.0 / np.log2(np.arange(block.shape[1]) + 2.0), 0.0)
-        if self.eps or members.spread is not None:
+        every_value = self.eps > 0 or members.spread is not None  # has a term in every prefix
+        if every_value and (members.size <= FEW or members.attribute.kind != "hard"):
             total = _by_prefixes(members, goal, block, weight, depth, KL(eps=self.eps))
         else:
-            total = np.where(counted, _by_steps(members, goal, block.query), 0.0)
+            far = _by_counts(members, goal, block, self.eps) if every_value else _by_steps(members, goal, block.query)
+            total = np.where(counted, far, 0.0)
             total = np.where(np.isinf(total).any(axis=1), np.inf, (weight * total).sum(axis=1))
         mass = weight.sum(axis=1)
         values = undefined(Values(np.maximum(total / mass, 0.0)), block, self.by, self.cutoff, goal)
@@ -71,6 +74,12 @@ def _by_prefixes(
         far = divergence.value(p[at], columns.q[part][at[0]])
         total[part] += sum_by(at[0], weight[part, ranks][at] * far, part.stop - part.start)
     return total
+
+
+def _by_counts(members: Membership, goal: Distribution, block: Block, eps: float) -> Array:
+    """KL of every prefix from the target, ``[rankings, ranks]``, where every value has a term in it."""
+    q = _target_of(members, goal, block.query, members.ranking, members.value)
+    return by_counts(members, goal, block.query, np.log(q + eps), eps)
 
 
 def _by_steps(members: Membership, goal: Distribution, query: NDArray[np.int32]) -> Array:
