@@ -37,6 +37,8 @@ def value(world: Any, m: Any, query: str, docs: list[str]) -> float:
     name = type(m).__name__
     grades = {i: {d: max(g, 0.0) for d, g in of.items()} for i, of in world.intents[query].items()}
     shares = world.intent_shares[query]
+    if m.judged_only:
+        docs = [d for d in docs if any(d in judged for judged in grades.values())]
     k = math.inf if m.cutoff is None else m.cutoff
     seen = docs[: m.cutoff]
     rel = getattr(m, "rel", None)

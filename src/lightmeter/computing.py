@@ -98,10 +98,25 @@ def _of_rankings(
             out.values |= {(measure, g): v for g, v in _whole_run(context, ready, ranked, counter).items()}
         else:
             plain[measure] = ready
-    for judged_only in (False, True):
-        some = {m: r for m, r in plain.items() if getattr(r, "judged_only", False) == judged_only}
+    for judged in (None, "judgments", "intents"):
+        some = {m: r for m, r in plain.items() if _judged(r) == judged}
         if some:
-            out.values |= _by_blocks(context, ranked.judged_only() if judged_only else ranked, some, counter)
+            out.values |= _by_blocks(context, _without_unjudged(context, ranked, judged), some, counter)
+
+
+def _judged(measure: Measure) -> str | None:
+    """What documents have to be judged in to stay in a measure's rankings; None: all documents stay."""
+    if not getattr(measure, "judged_only", False):
+        return None
+    return "intents" if "intents" in measure.needs else "judgments"
+
+
+def _without_unjudged(context: Context, ranked: Ranked, judged: str | None) -> Ranked:
+    if judged == "intents":
+        from lightmeter.intents import judged_for_intents
+
+        return judged_for_intents(context, ranked)
+    return ranked.judged_only() if judged else ranked
 
 
 def _whole_run(context: Context, measure: Measure, ranked: Ranked, counter: Counter) -> dict[str | None, Values]:

@@ -17,6 +17,8 @@ from lightmeter.sums import sum_by
 if TYPE_CHECKING:
     from lightmeter.context import Context
     from lightmeter.io.tables import IntentTable
+    from lightmeter.rankings import Ranked
+    from lightmeter.run import Run
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -91,6 +93,17 @@ def intents(context: Context) -> Intents:
     if table is None:
         raise LightmeterError("this measure needs intents. Give them with --intents FILE (in Python: intents=).")
     return context.once("intents", lambda: Intents(table, context.collection.queries))
+
+
+def entry_of_row(run: Run, found: Intents) -> NDArray[np.int32]:
+    """For each row of a run its entry in the intents, -1 for none."""
+    return run.once("intents", lambda: run.find(found.index))
+
+
+def judged_for_intents(context: Context, ranked: Ranked) -> Ranked:
+    """The rankings without the documents that were judged for no intent of their query."""
+    judged = entry_of_row(ranked.run, intents(context)) >= 0
+    return ranked.keep(judged if ranked.order is None else judged[ranked.order])
 
 
 def greedy_gains(found: Intents, alpha: float, rel: float, depth: int | None) -> Array:

@@ -92,3 +92,29 @@ def test_exact_under_a_policy() -> None:
     r = lm.evaluate(c, ["D_nDCG@1", "alpha_nDCG@1"], policy=lm.PlackettLuce(alpha=1, scores="raw"))
     assert r.mean()["value"][0] == pytest.approx(2 / 3 * 1 + 1 / 3 * 1 / 2)
     assert r.conventions["exact"] == "D_nDCG@1"
+
+
+def test_judged_only() -> None:
+    """x was judged for no intent: without it b and a stand first and second, so values are those of the list b a."""
+    names = ["alpha_nDCG@2", "ERR_IA@2", "RBP_IA(p=0.5)", "StRecall@1", "D_nDCG@2", "Dsharp_nDCG@1"]
+    frame = pl.DataFrame(
+        [("q", "1", "a", 1), ("q", "2", "b", 1), ("q", "2", "c", 0)],
+        schema=["query", "intent", "doc", "grade"],
+        orient="row",
+    )
+    whole = lm.load(run={"q": ["x", "b", "y", "a"]}, intents=frame)
+    # with judgments of their own in which x counts as judged: intents have the say
+    other = lm.load(run={"q": ["x", "b", "y", "a"]}, intents=frame, qrels={"q": {"x": 1}})
+    short = lm.load(run={"q": ["b", "a"]}, intents=frame)
+    judged = [lm.parse(n, kind="measure")(judged_only=True) for n in names]
+    wanted = lm.evaluate(short, names).mean()["value"].to_list()
+    assert lm.evaluate(whole, judged).mean()["value"].to_list() == pytest.approx(wanted)
+    assert lm.evaluate(other, judged).mean()["value"].to_list() == pytest.approx(wanted)
+    assert lm.evaluate(whole, names).mean()["value"].to_list() != pytest.approx(wanted)
+    assert wanted[3] == 0.5
+    assert wanted[2] == pytest.approx(0.5 * (0.5 + 0.25))  # RBP: (1-p) sum_i Pr(i) p^(rank-1)
+    # judged not relevant is judged: c keeps its rank
+    kept = lm.load(run={"q": ["c", "x", "b"]}, intents=frame)
+    assert lm.evaluate(kept, ["StRecall(judged_only=True)@1", "StRecall(judged_only=True)@2"]).mean()[
+        "value"
+    ].to_list() == [0.0, 0.5]

@@ -356,7 +356,7 @@ def intent_aware(draw: Any, kind: Any = None) -> Any:
     """An intent-aware measure with random parameters."""
     kinds = [lm.alpha_nDCG, lm.ERR_IA, lm.RBP_IA, lm.StRecall, lm.D_nDCG, lm.Dsharp_nDCG]
     kind = kind or draw(st.sampled_from(kinds))
-    options: dict[str, Any] = {"cutoff": draw(CUTOFF)}
+    options: dict[str, Any] = {"cutoff": draw(CUTOFF), "judged_only": draw(st.booleans())}
     if kind in (lm.alpha_nDCG, lm.ERR_IA, lm.StRecall):
         options["rel"] = draw(st.integers(1, 2))
     if kind is lm.alpha_nDCG:
