@@ -92,3 +92,16 @@ def test_frequent_values_and_counts_are_few() -> None:
     assert prefix_counts._together(ranking, np.full(400, 3), 1) == 3  # all alike: by counts alone
     many = np.r_[300, 200, np.full(398, 1)]
     assert prefix_counts._together(ranking, many, 1) == 1  # two frequent ones, the others by counts
+
+
+def test_unknown_documents_have_mass_in_values_without_a_share() -> None:
+    """One known document, then an unknown one that counts for all values, of which some have no target share."""
+    docs = pl.DataFrame({"doc": [f"x{i}" for i in range(VALUES)], "a": [f"v{i}" for i in range(VALUES)]})
+    target = {"a": {"v0": 0.5, "v1": 0.5} | {f"v{i}": 0.0 for i in range(2, VALUES)}}
+    c = lm.load(run={"q": ["x0", "new"]}, groups=docs, targets=target)
+    measures = [lm.NDKL(by="a"), lm.NDKL(by="a") @ 1, lm.NDKL(by="a", eps=0.01)]
+    rows = lm.evaluate(c, measures).per_query()
+    assert rows["reason"].to_list() == ["zero_target_share", None, None]
+    assert rows["value"].to_list()[1] == pytest.approx(math.log(2))
+    wanted = plain(["v0", None], {f"v{i}": 0.5 * (i < 2) for i in range(VALUES)}, 0.01, 2, "uniform")
+    assert rows["value"].to_list()[2] == pytest.approx(wanted)
