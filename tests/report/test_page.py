@@ -140,6 +140,7 @@ def test_a_run_that_does_not_answer_has_no_list(tmp_path: Path) -> None:
     assert about["lists"][1] is None
     assert about["lists"][0] is not None
     assert "judged, but not answered by the run" in path.read_text("utf-8")
+    assert "counted by rule" in path.read_text("utf-8")
 
 
 def test_which_queries_matter_most() -> None:
@@ -155,6 +156,9 @@ def test_which_queries_matter_most() -> None:
     one = lm.evaluate(lm.load(run={"b": b}, qrels=qrels), ["RR"])
     assert next(one.queries[c.index] for c in chosen(one)) == "q1"
     assert len(chosen(result, 2)) == 2
+    # q1 and q2 differ as much by P@1, but q1 by RR too
+    both = lm.evaluate(lm.load(run={"a": a, "b": {**b, "q0": middle}}, qrels=qrels), ["P@1", "RR"])
+    assert [both.queries[c.index] for c in chosen(both)] == ["q1", "q0", "q2", "q3"]
 
 
 def test_hostile_names_stay_texts(tmp_path: Path) -> None:
@@ -219,6 +223,8 @@ def test_what_is_undefined_is_told_with_its_reason(tmp_path: Path) -> None:
     path = lm.write_report(lm.evaluate(c, ["GF(by='side', user=RBP(p=0.8))"]), tmp_path / "r.html", collection=c)
     text = path.read_text("utf-8")
     assert "2 of 2 values (100.0%) are undefined" in text
+    assert "no value, left out of means" in text
+    assert "counted by rule" not in text
     assert "the group of no ranked document is known" in text
 
 
@@ -265,7 +271,9 @@ def test_an_audit_of_lists_names_none(tmp_path: Path) -> None:
     table = people().with_columns(list=pl.Series([f"the hearing of person {i % 4}" for i in range(160)]))
     made = lm.audit(table, score="score", group="sex", query="list", cutoffs=[10], resamples=20, per_query=True)
     assert "the hearing of person 1" in made.rows["query"].to_list()
-    assert "the hearing of person 1" not in lm.write_report(made, tmp_path / "r.html").read_text("utf-8")
+    text = lm.write_report(made, tmp_path / "r.html").read_text("utf-8")
+    assert "the hearing of person 1" not in text
+    assert f'data-v="{made.value("mean_score", "a")}"' in text  # of all lists pooled
 
 
 def test_codes_tell_apart_and_no_more() -> None:
