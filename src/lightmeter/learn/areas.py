@@ -56,9 +56,9 @@ def curve_areas(
 
     ``'documents'``: disparity is ``x = (EED - uniform's)/(static's - uniform's)``, relevance ``y = EER/E``, E of the
     ideal ranking; grade 0 has no target; equal scores stay in the order given. ``'parity'``: disparity is
-    ``||xi||^2``, the exposure of groups over all documents, of which uniform's counts as 0 (and so does less) and the
-    highest there can be as 1, so that all scorers share one scale; y at x is the most that is reached with at most
-    that disparity.
+    ``||xi||^2``, the exposure of groups over all documents, of which the least there can be counts as 0 and the most
+    as 1, so that all scorers share one scale; y at x is the most that is reached with at most that disparity, 0 where
+    none is so low.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def curve_areas(
     most = (_best(g, goal, who) * goal).sum(axis=1)
     relevant = np.asarray((goal > 0).any(axis=1), dtype=np.bool_)
     if kind == "parity" and code is not None:
-        return _parity(eps, eer, np.where(there, code, -1), relevant, most, who)
+        return _parity(eps, eer, np.where(there, code, -1), there, relevant, most, who)
     eed = np.einsum("pqd,pqd->qp", eps, eps)
     reason = np.full(len(s), None, dtype=object)
     reason[~relevant | (there.sum(axis=1) < 2)] = "left_out"
@@ -148,7 +148,13 @@ def _best(g: Array, goal: Array, user: User) -> Array:
 
 
 def _parity(
-    eps: Array, eer: Array, code: NDArray[np.int64], relevant: NDArray[np.bool_], most: Array, user: User
+    eps: Array,
+    eer: Array,
+    code: NDArray[np.int64],
+    there: NDArray[np.bool_],
+    relevant: NDArray[np.bool_],
+    most: Array,
+    user: User,
 ) -> Areas:
     """Areas with the disparity between groups, on the scale that all scorers share."""
     queries = eps.shape[1]
@@ -158,24 +164,21 @@ def _parity(
     xi = np.stack([np.where(code == v, eps, 0.0).sum(axis=2) for v in range(values)], axis=2)
     between = (xi**2).sum(axis=2).T
     sizes = np.stack([(code == v).sum(axis=1) for v in range(values)], axis=1)
-    highest = np.zeros(queries)
-    for row in np.unique(sizes, axis=0):
-        highest[(sizes == row).all(axis=1)] = group_bounds(user, row[None], others=[0])[1][0]
-    low = between[:, 0]
-    counts = relevant & (highest - low > 1e-9 * np.maximum(highest, 1e-300))
+    low, high = group_bounds(user, sizes, others=there.sum(axis=1) - sizes.sum(axis=1))
+    counts = relevant & (high - low > 1e-9 * np.maximum(high, 1e-300))
     query = np.full(queries, np.nan)
     y = eer / np.where(most > 0, most, 1.0)[:, None]
-    wide = np.where(counts, highest - low, 1.0)
+    wide = np.where(counts, high - low, 1.0)
     query[counts] = _most_within(((between - low[:, None]) / wide[:, None])[counts], y[counts])
     if not counts.any():
         return Areas(np.nan, query)
-    mean = (between[counts].mean(axis=0) - low[counts].mean()) / (highest - low)[counts].mean()
+    mean = (between[counts].mean(axis=0) - low[counts].mean()) / (high - low)[counts].mean()
     return Areas(float(_most_within(mean[None], y[counts].mean(axis=0)[None])[0]), query)
 
 
 def _most_within(x: Array, y: Array) -> Array:
-    """Areas of the largest y at points of at most each x."""
+    """Areas of the largest y at points of at most each x, joined by straight lines; 0 before the first."""
     x = np.clip(x, 0.0, 1.0)
     order = np.lexsort((y, x), axis=1)
     x, y = np.take_along_axis(x, order, axis=1), np.take_along_axis(y, order, axis=1)
-    return areas(x, np.maximum.accumulate(y, axis=1))
+    return areas(x, np.maximum.accumulate(y, axis=1)) - x[:, 0] * y[:, 0]

@@ -256,7 +256,7 @@ def generated(
     relevant documents, some hardly any; 52, 32, 11, 4 and 1 in a hundred have the grades 0 to 4. Half of the
     properties are seen as they are, half moved by an amount that the query's documents share, as a sum over the
     query's words is. Feature 130 is heavy-tailed and tells the group in bins below 1,000, to 10,000 and above: the
-    groups of higher values are smaller and more relevant. Other features are copies with noise, properties of the
+    groups of higher values are larger and more relevant. Other features are copies with noise, properties of the
     query, and noise.
 
     Parameters
@@ -288,7 +288,7 @@ def generated(
     owner, n = np.repeat(np.arange(queries), sizes), int(sizes.sum())
     z = random.normal(size=(n, 10))
     of_query = random.normal(size=(queries, 6))
-    group = random.choice(3, size=n, p=[0.6, 0.28, 0.12])
+    group = random.choice(3, size=n, p=[0.15, 0.3, 0.55])
     inner = z[:, 0] + 0.8 * np.tanh(2 * z[:, 5]) + 0.7 * z[:, 1] * (z[:, 2] > 0) + 0.5 * np.maximum(z[:, 6], 0)
     inner += 0.5 * z[:, 3] * of_query[owner, 0] + 0.3 * z[:, 7]
     utility = inner / inner.std() + 0.5 * group

@@ -116,6 +116,10 @@ def _dataset(data: LetorData, queries: Codes) -> Any:
     mine = data.flat(queries)
     grades = np.maximum(data.grade[mine], 0.0)
     made = lightgbm.Dataset(
-        data.features[mine], grades, group=data.sizes[queries], params={"verbose": -1, "feature_pre_filter": False}, free_raw_data=False
+        data.features[mine],
+        grades,
+        group=data.sizes[queries],
+        params={"verbose": -1, "feature_pre_filter": False},
+        free_raw_data=False,
     )
     return made.construct()
