@@ -94,9 +94,15 @@ def minimum_table(k: int, p: float, alpha: float) -> Counts:
 
 def binomial_tail(count: ArrayLike, size: ArrayLike, p: float) -> Array:
     """``P(Binomial(size, p) <= count)``, elementwise: how likely so few protected documents are by chance."""
+    return binomial_tails(count, size, p)
+
+
+def binomial_tails(count: ArrayLike, size: ArrayLike, p: ArrayLike) -> Array:
+    """:func:`binomial_tail` with a share each."""
     from scipy.special import betainc
 
     x, n = np.broadcast_arrays(np.asarray(count, dtype=np.float64), np.asarray(size, dtype=np.float64))
+    p = np.asarray(p, dtype=np.float64)
     inside = (x >= 0) & (x < n)
     tail = betainc(np.where(inside, n - x, 1.0), np.where(inside, x + 1.0, 1.0), 1.0 - p)
     return np.where(inside, tail, (x >= n) * 1.0)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lightmeter.block import Block
 from lightmeter.distributions import distribution
 from lightmeter.errors import LightmeterError
-from lightmeter.fair_tables import binomial_tail, fair_table, p_value, passes
+from lightmeter.fair_tables import fair_table
 from lightmeter.measures.groups import BY, GroupMeasure
 from lightmeter.measures.members import (
     BY_DOC,
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from lightmeter.context import Context
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 _SHARE = Number(above=0, below=1)
 Part = Literal["test", "p_value", "tail"]
 #: fewer rankings of one length and share than this are tested without a table
-FEW = 6
+FEW = 40
 
 
 class FAIR(GroupMeasure):
@@ -96,10 +97,13 @@ class FAIR(GroupMeasure):
         share, values = self._shares(block)
         able = (size > 0) & (share > 0) & (share < 1)
         # places of unknown membership are passed over: the i-th known document is the i-th of the test
-        count, n = np.cumsum(np.where(known, protected, 0.0), axis=1), np.cumsum(known, axis=1, dtype=np.int64)
-        for p in np.unique(share[able]):
-            mine = np.flatnonzero(able & (share == p))
-            values.value[mine] = self._of(count[mine], n[mine], known[mine], size[mine], float(p))
+        count, n = np.cumsum(known & (protected > 0), axis=1, dtype=np.int64), np.cumsum(known, axis=1, dtype=np.int64)
+        rows = np.flatnonzero(able)
+        if len(rows):
+            packed = np.zeros((len(rows), int(size.max())), dtype=np.int64)  # the known documents only, closed up
+            at, place = np.nonzero(known[rows])
+            packed[at, n[rows[at], place] - 1] = count[rows[at], place]
+            values.value[rows] = self._of(packed, size[rows], share[rows])
         undefined(values, block, self.by, self.cutoff)
         spread = block.membership(self.by).spread
         if spread is not None:
@@ -115,26 +119,24 @@ class FAIR(GroupMeasure):
         code = code_of(block.context, self, self.protected)
         return target_share(goal, code, block.query), values.because(~goal.defined(block.query), goal.reason)
 
-    def _of(self, count: Array, n: NDArray[np.int64], known: NDArray[np.bool_], size: Any, p: float) -> Array:
-        """The values of rankings that are tested for one share."""
+    def _of(self, count: Counts, size: Counts, share: Array) -> Array:
+        """The values of rankings of ``size`` known documents, each tested for its share."""
+        from lightmeter import fair_batches
+
         if self.part == "tail":
-            return np.asarray((_tails(count, n, p) * known).sum(axis=1) / size)
+            inside = np.arange(count.shape[1]) < size[:, None]
+            return np.asarray((fair_batches.tails(count, share) * inside).sum(axis=1) / size)
+        if self.part == "p_value":
+            return fair_batches.p_values(count, size, share)
         out = np.zeros(len(count))
-        for length in np.unique(size):
-            mine = size == length
-            rows = count[mine][known[mine]].reshape(-1, length)
-            if self.part == "p_value":
-                out[mine] = p_value(rows, p)
-            elif self.adjust and len(rows) < FEW:  # a table is dearer to find than a few p-values
-                out[mine] = passes(rows, p, self.alpha)
-            else:
-                out[mine] = (rows >= fair_table(int(length), p, self.alpha, adjust=self.adjust).minimum).all(axis=1)
+        # rankings of one length and share have one table; it is dearer to find than a few answers
+        kinds, kind, many = np.unique(np.stack([size, share]), axis=1, return_inverse=True, return_counts=True)
+        alone = (many < FEW)[kind] & self.adjust
+        for number in np.flatnonzero(np.bincount(kind[~alone], minlength=len(many))):
+            mine = kind == number
+            length, p = int(kinds[0, number]), float(kinds[1, number])
+            table = fair_table(length, p, self.alpha, adjust=self.adjust).minimum
+            out[mine] = (count[mine, :length] >= table).all(axis=1)
+        if alone.any():
+            out[alone] = fair_batches.passing(count[alone], size[alone], share[alone], self.alpha)
         return out
-
-
-def _tails(count: Array, n: NDArray[np.int64], p: float) -> Array:
-    """Binomial tails, each (count, size) pair computed once."""
-    key = count.astype(np.int64) * (int(n.max(initial=0)) + 1) + n
-    unique, at = np.unique(key, return_inverse=True)
-    x, size = np.divmod(unique, int(n.max(initial=0)) + 1)
-    return binomial_tail(x, size, p)[at].reshape(n.shape)
