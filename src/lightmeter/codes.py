@@ -36,6 +36,14 @@ def changes_of(code: NDArray[np.integer]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(code[1:] != code[:-1]) + 1]).astype(np.int64)
 
 
+def values_of(code: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The different values, rising. NumPy's own ``unique`` hashes them, which costs many times as much where they are
+    many, and would load masked arrays first.
+    """
+    ordered = np.sort(code)
+    return ordered[changes_of(ordered)]
+
+
 def distinct(code: NDArray[np.integer]) -> int:
-    """Number of different values. NumPy's own ``unique`` would load masked arrays first."""
+    """Number of different values."""
     return len(changes_of(np.sort(code)))

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.attributes import Attribute
+from lightmeter.codes import values_of
 from lightmeter.collection import Collection
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.sums import sum_by
@@ -122,8 +123,9 @@ def _resolve(context: Context, term: Target, by: str, run: str) -> Distribution:
         query, value, mass = _pooled(context, attribute, _runs(context, term, run), depth)
         reason = "no_known_member"
     if isinstance(term, Uniform):
-        keys = np.unique(np.stack([query, value]), axis=1)
-        return Distribution.by_query(keys[0], keys[1], np.ones(keys.shape[1]), queries, reason)
+        width = int(value.max(initial=0)) + 1
+        of, which = np.divmod(values_of(query.astype(np.int64) * width + value), width)
+        return Distribution.by_query(of, which, np.ones(len(of)), queries, reason)
     if getattr(term, "scope", "query") == "collection":
         return _all_alike(value, mass, max(size, int(value.max(initial=0)) + 1))
     return Distribution.by_query(query, value, mass, queries, reason)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.codes import distinct
 from lightmeter.collection import Collection
 from lightmeter.errors import InputError
 from lightmeter.policies import Ties
@@ -55,7 +56,7 @@ def rank_order(run: Run, ties: Ties) -> tuple[NDArray[np.int64] | None, TieCount
     if not equal.any():
         return order, TieCount(0, 0)
     tied = np.flatnonzero(np.concatenate([[False], equal]) | np.concatenate([equal, [False]]))
-    count = TieCount(len(tied), len(np.unique(run.ranking_of_row[tied])))
+    count = TieCount(len(tied), distinct(run.ranking_of_row[tied]))
     if ties == "error":
         rows = tied[:2] if order is None else order[tied[:2]]
         raise InputError(

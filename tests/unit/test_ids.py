@@ -119,3 +119,12 @@ def test_one_hash_for_one_string() -> None:
     a = hash_ids(pl.Series(["x", "y", "x"]))
     assert a[0] == a[2] == hash_ids(pl.Series(["z", "x"]))[1]
     assert a.dtype == np.uint64
+
+
+def test_values_of_codes() -> None:
+    from lightmeter.codes import distinct, values_of
+
+    for given in ([], [3], [2, 0, 2, 7, 0], [5, 5, 5]):
+        codes = np.array(given, dtype=np.int64)
+        assert values_of(codes).tolist() == sorted(set(given))
+        assert distinct(codes) == len(set(given))

@@ -12,6 +12,7 @@ from lightmeter.clicks import identify, model, pairs, rates
 from lightmeter.clicks.identify import reasons_of
 from lightmeter.clicks.log import Cells, add_up, checked, depth_of, read_clicks
 from lightmeter.clicks.result import AttentionEstimate
+from lightmeter.codes import values_of
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.params import Number
 
@@ -229,7 +230,7 @@ def _spread(replicates: Array, level: float) -> Array:
 
 def _queries(cells: Cells) -> Array:
     """Queries seen at each rank."""
-    distinct = np.unique(cells.rank * cells.queries + cells.query)
+    distinct = values_of(cells.rank * cells.queries + cells.query)
     return np.bincount(distinct // cells.queries, minlength=cells.ranks).astype(np.float64)
 
 

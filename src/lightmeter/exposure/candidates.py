@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lightmeter.attributes import Attribute
 from lightmeter.block import Block
+from lightmeter.codes import values_of
 from lightmeter.context import Context
 from lightmeter.exposure.estimates import mixture
 from lightmeter.exposure.flat import Flat, flat_exposure, item_codes
@@ -96,7 +97,7 @@ def _candidates(context: Context, ranked: Ranked, docs: str) -> Candidates:
     none = np.zeros(0, dtype=np.int64)
     if ranked.sampled:
         codes = context.once(("items", ranked.key), lambda: item_codes(ranked))
-        row = np.unique(codes if ranked.order is None else codes[ranked.order])
+        row = values_of(codes if ranked.order is None else codes[ranked.order])
     elif ranked.order is None or len(ranked.order) == len(run):
         row = np.arange(len(run))
     else:
