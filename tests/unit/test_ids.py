@@ -124,7 +124,7 @@ def test_one_hash_for_one_string() -> None:
 def test_values_of_codes() -> None:
     from lightmeter.codes import distinct, values_of
 
-    for given in ([], [3], [2, 0, 2, 7, 0], [5, 5, 5]):
-        codes = np.array(given, dtype=np.int64)
-        assert values_of(codes).tolist() == sorted(set(given))
+    for some in ([], [3], [2, 0, 2, 7, 0], [5, 5, 5]):
+        codes = np.array(some, dtype=np.int64)
+        assert values_of(codes).tolist() == sorted(set(some))
         assert distinct(codes) == len(set(given))
