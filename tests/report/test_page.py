@@ -259,7 +259,7 @@ def test_an_audit_shows_groups_only(tmp_path: Path) -> None:
     text = path.read_text("utf-8")
     assert "person number" not in text
     assert "This report shows groups only" in text
-    row = re.search(r"<tr[^>]*><th scope=\"row\">few</th>(.*?)</tr>", text)
+    row = re.search(r"<tr[^>]*><th scope=\"row\"[^>]*>few</th>(.*?)</tr>", text)
     assert row
     assert "masked" in row[1]
     assert "data-v" not in re.sub(r'<td class="name" data-v="[^"]*">the [^<]*</td>', "", row[1])
@@ -509,3 +509,26 @@ def test_points_of_a_sweep(small: lm.Collection, tmp_path: Path) -> None:
     pairs = {(str(a), str(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)}
     assert len(found) >= 3 * 10
     assert set(found[: len(found) // 3]) <= pairs
+
+
+def test_an_audit_of_two_scores_tells_them_apart(tmp_path: Path) -> None:
+    table = people().with_columns(other=-pl.col("score"))
+    made = lm.audit(table, score=["score", "other"], group="sex", cutoffs=[20], resamples=20, min_cell=1)
+    text = lm.write_report(made, tmp_path / "r.html").read_text("utf-8")
+    summary = text[text.index('id="summary"') : text.index('id="results"')]
+    for score in ("score", "other"):
+        assert f"(ranked by {score})." in summary or f"(ranked by {score}) in the whole list" in summary
+        assert f"sex, ranked by {score}" in text
+        assert f'data-v="{made.value("exposure_ratio", "b", score=score)}"' in text
+
+
+def test_an_audit_after_a_preset(tmp_path: Path) -> None:
+    table = people(2000).with_columns(pl.when(pl.col("sex") == "few").then(pl.lit("a")).otherwise("sex").alias("sex"))
+    table = table.with_columns(race=pl.Series(["x", "y", "z", "x", "y"] * 400))
+    made = lm.audit(table, score="score", group=["sex", "race"], preset="ll144", resamples=20)
+    text = lm.write_report(made, tmp_path / "r.html").read_text("utf-8")
+    assert "scoring rate" in text
+    value = made.value("impact_ratio", "b", attribute="sex")
+    assert f'data-v="{value}"' in text
+    assert "sex x race" in text
+    assert "A layout, not legal advice" in text

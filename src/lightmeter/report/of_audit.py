@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import polars as pl
@@ -15,7 +16,7 @@ from lightmeter.output.grid import number
 from lightmeter.output.plain import printable
 from lightmeter.plots.words import counted, group_name, listed
 from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table
-from lightmeter.report.pictures import Maker, pictures
+from lightmeter.report.pictures import MOST, Maker, pictures
 
 _RATIO = (
     "A line a group, over all cutoffs from the top of the list to all of it; 1 is as much exposure as the reference "
@@ -32,7 +33,8 @@ _FIRST = (
     ("selection rate", ("selection_rate",)),
     ("scoring rate", ("scoring_rate",)),
     ("rate ratio", ("selection_rate_ratio",)),
-    ("impact ratio", ("impact_ratio", "selection_impact_ratio")),
+    ("impact ratio", ("impact_ratio",)),
+    ("impact ratio of selection", ("selection_impact_ratio",)),
     ("p (Fisher, Holm)", ("fisher_p_holm",)),
 )
 _WORDS = {
@@ -40,6 +42,9 @@ _WORDS = {
     "few_in_top": "fewer than ten of the group are among the first k: no interval",
     "none_in_top": "nobody of the group is among the first k",
     "undefined": "the figure has no value there",
+    "empty_group": "a group without a member",
+    "tied": "not told where scores are equal: whole rows would have to count in part",
+    "small_category": "the category has less than 2% of the rows and is set apart",
     "zero_merit": "the group has no merit to divide by",
     "zero_exposure": "the reference group has no exposure",
 }
@@ -51,7 +56,10 @@ def audit_page(result: AuditResult, manifest: dict[str, Any], people: Table | No
     whole = pooled(result)
     attributes = list(dict.fromkeys(whole.rows["attribute"].to_list()))
     scores = list(dict.fromkeys(whole.rows["score"].to_list()))
-    drawn = pictures(_makers(whole, attributes, scores))
+    every = ((_model(s, scores), p) for a in attributes for s in scores for p in pictures(_makers(whole, a, s)))
+    shown = list(islice(every, MOST))
+    cut = next(every, None) is not None
+    drawn = [p for _, p in shown]
     sheets = [_sheet(sheet) for sheet in layout.sheets(whole)]
     first = [_first_look(whole, a, s, len(scores) > 1) for a in attributes for s in scores]
     lost = _undefined(whole)
@@ -62,11 +70,11 @@ def audit_page(result: AuditResult, manifest: dict[str, Any], people: Table | No
     )
     return Page(
         kind="Audit",
-        title=f"Who gets exposure: {listed([printable(a.replace(',', ' and ')) for a in attributes], 3)}",
+        title=f"Who gets exposure: {listed([printable(a.replace(',', ' x ')) for a in attributes], 3)}",
         about=f"{counted(int(manifest.get('rows', 0)), 'person', 'persons')} ranked by {listed(scores, 3)}",
         summary=[
             *_sentences(whole, attributes, scores),
-            *(f"{p.title}." for p in drawn),
+            *(f"{p.title}{model}." for model, p in shown if p.about != _BARS),
             *(
                 f"{printable(note)} (fewer than --min-cell rows, or they would give such a group away)."
                 for note in result.notes
@@ -76,7 +84,7 @@ def audit_page(result: AuditResult, manifest: dict[str, Any], people: Table | No
         ],
         sections=[
             Section("results", "At a glance", _how(result), [], [t for t in first if t.rows]),
-            Section("pictures", "Pictures", [], drawn),
+            Section("pictures", "Pictures", [f"Only the first {MOST} pictures are here."] if cut else [], drawn),
             Section("figures", "All figures", [], [], sheets),
             *([Section("people", "Persons", [], [], [people])] if people is not None else []),
             Section("undefined", "Masked and undefined values, and why", [], [], [lost])
@@ -107,15 +115,18 @@ def _how(result: AuditResult) -> list[str]:
     return told
 
 
-def _makers(result: AuditResult, attributes: list[str], scores: list[str]) -> list[Maker]:
+def _model(score: str, scores: list[str]) -> str:
+    """What a figure was ranked by, where there are several scores."""
+    return f" (ranked by {printable(score)})" if len(scores) > 1 else ""
+
+
+def _makers(result: AuditResult, attribute: str, score: str) -> list[Maker]:
     out: list[Maker] = []
-    for a in attributes:
-        for s in scores:
-            for measure, about in (("exposure_ratio", _RATIO), ("share", _SHARE)):
-                make = lambda a=a, s=s, m=measure: plots.cutoffs(result, m, attribute=a, score=s)  # noqa: E731
-                out.append((make, about))
-            if _groups_with_exposure(result, a, s) > 1:
-                out.append((lambda a=a, s=s: plots.exposure(result, attribute=a, score=s), _BARS))  # type: ignore[misc]
+    for measure, about in (("exposure_ratio", _RATIO), ("share", _SHARE)):
+        make = lambda m=measure: plots.cutoffs(result, m, attribute=attribute, score=score)  # noqa: E731
+        out.append((make, about))
+    if _groups_with_exposure(result, attribute, score) > 1:
+        out.append((lambda: plots.exposure(result, attribute=attribute, score=score), _BARS))
     return out
 
 
@@ -137,11 +148,11 @@ def _sentences(result: AuditResult, attributes: list[str], scores: list[str]) ->
                 continue
             low = found[0]
             span = "" if low["low"] is None or low["high"] is None else f" ({_span(result, low)})"
-            model = f" under {printable(s)}" if len(scores) > 1 else ""
+            model = _model(s, scores)
             ground = group_name(a, low["group"]), group_name(a, low["reference"])
             below = " That is below four fifths." if low["value"] < FOUR_FIFTHS and result.preset is None else ""
             out.append(
-                f"{ground[0]} get {low['value']:.2f} times as much exposure as {ground[1]}{model} in the whole list"
+                f"{ground[0]} get {low['value']:.3f} times as much exposure as {ground[1]}{model} in the whole list"
                 f"{span}.{below}"
             )
     return out
@@ -150,7 +161,7 @@ def _sentences(result: AuditResult, attributes: list[str], scores: list[str]) ->
 def _span(result: AuditResult, row: dict[str, Any]) -> str:
     level = result.conventions.get("intervals", "95%").partition(",")[0]
     level = level if re.fullmatch(r"[\d.]+%", level) else "95%"
-    return f"{level} interval {row['low']:.2f} to {row['high']:.2f}"
+    return f"{level} interval {row['low']:.3f} to {row['high']:.3f}"
 
 
 def _first_look(result: AuditResult, attribute: str, score: str, several: bool) -> Table:
