@@ -127,4 +127,4 @@ def test_values_of_codes() -> None:
     for some in ([], [3], [2, 0, 2, 7, 0], [5, 5, 5]):
         codes = np.array(some, dtype=np.int64)
         assert values_of(codes).tolist() == sorted(set(some))
-        assert distinct(codes) == len(set(given))
+        assert distinct(codes) == len(set(some))
