@@ -55,7 +55,7 @@ class InputError(LightmeterError):
             text += f". Accepted: {accepted}"
         if hint:
             text += f". {hint}"
-        super().__init__(text.rstrip(".") + ".")
+        super().__init__(text if text.endswith("?") else text.rstrip(".") + ".")
 
 
 class TermError(LightmeterError):

@@ -269,3 +269,25 @@ def test_combined_cells():
     for s, r in itertools.product("fm", "xy"):
         assert result.value("count", f"{s},{r}") == ((sex == s) & (race == r)).sum()
     assert result.value("count", "unknown") == 5
+
+
+@pytest.mark.parametrize("column", ["score", "label"])
+def test_means_beyond_the_largest_number_say_so(column: str):
+    table = {"score": [1.0] * 8, "label": [1.0] * 8, "sex": ["f", "m"] * 4} | {column: [1.7e308] * 8}
+    rows = lm.audit(table, score="score", group="sex", label="label", min_cell=1, resamples=20).table()
+    mean = rows.filter(pl.col("measure") == f"mean_{column}")
+    assert mean["value"].to_list() == [None, None]
+    assert mean["reason"].to_list() == ["overflow", "overflow"]
+    assert rows.filter(pl.col("value").is_null() & pl.col("reason").is_null()).is_empty()
+
+
+def test_one_resample_makes_no_interval():
+    rows = lm.audit({"s": [3.0, 2, 1, 0], "g": ["f", "m"] * 2}, score="s", group="g", min_cell=1, resamples=1).table()
+    ratio = rows.filter((pl.col("measure") == "exposure_ratio") & (pl.col("cutoff").is_null()))
+    assert ratio["value"].is_not_null().all()
+    assert ratio["low"].null_count() == len(ratio) > 0
+
+
+def test_a_question_ends_a_message():
+    with pytest.raises(lm.LightmeterError, match=r"Did you mean 'score'\?$"):
+        lm.audit({"score": [1.0, 2.0], "g": ["a", "b"]}, score="scor", group="g")

@@ -388,6 +388,23 @@ def test_a_defect_is_short_unless_asked(lightmeter, monkeypatch):
     assert "Traceback" in lightmeter(*OK, "-m", "AP").err
 
 
+def test_what_does_not_fit_in_memory_is_no_defect(lightmeter, monkeypatch):
+    def large(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 29.1 TiB")
+
+    monkeypatch.setattr("lightmeter.cli.request.load", large)
+    done = lightmeter(*OK, "-m", "AP")
+    assert done.code == 2
+    assert "not enough memory (Unable to allocate 29.1 TiB). Ask for fewer --samples" in done.err
+
+
+@pytest.mark.parametrize("option", ["--depth", "--rng", "--samples"])
+def test_a_number_of_thousands_of_digits_is_refused(lightmeter, option):
+    done = lightmeter(*OK, "-m", "AP", option, "9" * 5000)
+    assert done.code == 2
+    assert f"{option} is " in done.err
+
+
 def test_warnings_are_one_line(lightmeter, monkeypatch):
     import warnings
 

@@ -120,6 +120,8 @@ def rows_of(
         reason = None
         if np.isnan(value[i]):
             reason = figure.because or "undefined"
+        elif np.isinf(value[i]):
+            reason = "overflow"
         elif figure.cutoff is not None and top[i] <= 0:
             reason = "none_in_top"
         elif drawn.figure is not None and figure.basis == "top" and i != figure.reference and np.isnan(low[i]):

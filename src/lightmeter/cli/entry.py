@@ -21,6 +21,7 @@ from lightmeter.errors import LightmeterError
 
 DONE, DEFECT, WRONG_INPUT, CONDITION_HOLDS, INTERRUPTED = 0, 1, 2, 3, 130
 Job = Callable[[], int]
+_LESS = "Ask for fewer --samples or --resamples, a smaller --depth, or give fewer runs at once."
 #: commands whose first arguments are runs
 _READING = ("evaluate", "compare")
 
@@ -76,6 +77,8 @@ def _code(given: list[str]) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _wrong(f"{place}{error.strerror or error}.", error)
+    except MemoryError as error:
+        return _wrong(f"there is not enough memory ({error or 'none left'}). {_LESS}", error)
     except (Exception, SystemExit) as error:
         return _defect(error)
     return code

@@ -68,14 +68,19 @@ def numbers_by_name(option: str, given: Iterable[str]) -> dict[str, list[float]]
 
 def whole_number(option: str, text: str) -> int:
     """A whole number of at least 1."""
-    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+    if not (_digits(text) and int(text) >= 1):
         raise LightmeterError(f"{option} is {text!r}. Accepted: a whole number of at least 1.")
     return int(text)
 
 
+def _digits(text: str) -> bool:
+    """Whether a text is a whole number that Python reads: it refuses those of thousands of digits."""
+    return text.isascii() and text.isdigit() and len(text) <= 1000
+
+
 def seed(text: str) -> int:
     """The seed of what is drawn at random."""
-    if not (text.isascii() and text.isdigit()):
+    if not _digits(text):
         raise LightmeterError(f"--rng is {text!r}. Accepted: a whole number from 0 up.")
     return int(text)
 

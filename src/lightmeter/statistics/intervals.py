@@ -111,6 +111,8 @@ def normal(value: Array, values: Array, level: float = LEVEL) -> tuple[Array, Ar
     """``value`` and as many standard deviations of the resampled values around it: for few resamples."""
     from scipy.special import ndtri
 
+    if len(values) < 2:
+        return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     with np.errstate(invalid="ignore"):
         half = float(ndtri((1 + level) / 2)) * values.std(axis=0, ddof=1)
     return value - half, value + half
