@@ -405,6 +405,12 @@ def test_a_number_of_thousands_of_digits_is_refused(lightmeter, option):
     assert f"{option} is " in done.err
 
 
+def test_more_rankings_than_can_be_counted_are_refused(lightmeter):
+    done = lightmeter("sample", "a.run", "--policy", "Uniform", "--samples", "9" * 30)
+    assert done.code == 2
+    assert "--samples is 999" in done.err
+
+
 def test_warnings_are_one_line(lightmeter, monkeypatch):
     import warnings
 

@@ -78,7 +78,7 @@ def _code(given: list[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _wrong(f"{place}{error.strerror or error}.", error)
     except MemoryError as error:
-        return _wrong(f"there is not enough memory ({error or 'none left'}). {_LESS}", error)
+        return _wrong(f"there is not enough memory ({str(error) or 'none left'}). {_LESS}", error)
     except (Exception, SystemExit) as error:
         return _defect(error)
     return code

@@ -70,6 +70,8 @@ def whole_number(option: str, text: str) -> int:
     """A whole number of at least 1."""
     if not (_digits(text) and int(text) >= 1):
         raise LightmeterError(f"{option} is {text!r}. Accepted: a whole number of at least 1.")
+    if int(text) >= 2**63:
+        raise LightmeterError(f"{option} is {text}. Accepted: a whole number below 2 to the power of 63.")
     return int(text)
 
 
