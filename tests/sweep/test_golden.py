@@ -131,3 +131,21 @@ def test_relevance_of_a_measured_curve_that_rises_stays_below_1() -> None:
     curve = lm.sweep(c, users="Attention(weights=[0.1, 1, 0.2])").curves[0]
     assert curve.mean[1][[0, -1]] == pytest.approx([(0.1 + 1 + 0.2) / 3, 1.0], abs=1e-12)
     assert 0 < curve.share().value <= 1
+
+
+def test_the_mean_of_query_areas_has_the_standard_error_of_two_queries() -> None:
+    """Areas 3/4 + 1/6 and 3/4 - 1/6: a standard deviation of sqrt(2)/6 over the root of 2."""
+    run = {"good": {"r": 2.0, "n": 1.0}, "bad": {"r": 1.0, "n": 2.0}}
+    found = lm.sweep(lm.load({"a": run}, {"good": {"r": 1}, "bad": {"r": 1}})).curves[0].query_mean()
+    assert (found.value, found.se) == (pytest.approx(3 / 4, abs=1e-4), pytest.approx(1 / 6, abs=1e-4))
+
+
+def test_intervals_of_the_frontier_count_the_unanswered() -> None:
+    """Half of 40 queries are answered, each with a frontier of area 11/12."""
+    qrels = {f"q{i}": {"r": 1} for i in range(40)}
+    c = lm.load({"a": {f"q{i}": {"r": 2.0, "n": 1.0} for i in range(20)}}, qrels)
+    found = lm.sweep(c).curves[0].frontier_area()
+    assert found.value == pytest.approx(11 / 24, abs=1e-9)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0.2 < found.low < 11 / 24 < found.high < 0.7
