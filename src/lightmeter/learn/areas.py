@@ -84,7 +84,7 @@ def curve_areas(
     Examples
     --------
     >>> round(curve_areas([[2.0, 1.0, 0.0]], [[2, 0, 1]]).mean, 3)
-    0.907
+    0.822
     """
     if kind not in KINDS:
         raise LightmeterError(f"kind is {kind!r}.{suggest(str(kind), KINDS)} Accepted: {', '.join(KINDS)}.")
