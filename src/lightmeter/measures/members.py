@@ -62,7 +62,7 @@ def member(block: Block, by: str, value: str, *, full: bool = False) -> Array:
         mine = m.value == m.attribute.values.index(value)
         out = np.zeros(m.shape)
         weight = m.weight * m.multi if full and m.multi is not None else m.weight
-        out[m.ranking[mine], m.rank[mine]] = weight[mine]
+        out.reshape(-1)[m.position[mine]] = weight[mine]
         return out if m.spread is None else out + m.spread / m.size
 
     return block.once(("member", by, value, full), compute)
