@@ -57,11 +57,13 @@ def test_csv_has_the_same_columns_and_empty_for_null(lightmeter):
     assert {r["group"] for r in rows} == {""}
 
 
-def test_csv_leaves_texts_alone(lightmeter, folder):
+def test_spreadsheets_compute_nothing(lightmeter, folder):
     (folder / "odd.run").write_text("=1+1 Q0 d1 1 1 x\n", "utf-8")
     (folder / "odd.qrels").write_text("=1+1 0 d1 1\n", "utf-8")
     done = lightmeter("evaluate", "odd.run", "--qrels", "odd.qrels", "-m", "AP", "-f", "csv", "--per-query")
-    assert done.out.splitlines()[1] == "odd.run,=1+1,,AP,,,1.0,,,"
+    assert done.out.splitlines()[1] == "odd.run,'=1+1,,AP,,,1.0,,,"
+    exact = lightmeter("evaluate", "odd.run", "--qrels", "odd.qrels", "-m", "AP", "-f", "jsonl", "--per-query").rows()
+    assert exact[0]["query"] == "=1+1"
 
 
 def test_parquet(lightmeter, folder):

@@ -37,8 +37,8 @@ EXAMPLES = """Examples:
   lightmeter evaluate log.csv --columns query=qid,doc=item,score=p \\
       -m "ABR(by='brand')" --fail-if "ABR(by='brand') < 0.8"
 
-Exit code: 0 done; 2 the input is wrong; 3 a --fail-if holds; 130 interrupted; 1 a defect. Texts in csv are written as
-they stand: a spreadsheet may take an id that begins with = for a formula.
+Exit code: 0 done; 2 the input is wrong; 3 a --fail-if holds; 130 interrupted; 1 a defect. In csv a text that a
+spreadsheet would compute (it begins with =) gets an apostrophe before it; jsonl and parquet have it as it stands.
 """
 
 
