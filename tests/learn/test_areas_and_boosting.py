@@ -20,12 +20,15 @@ def world():
     return generated(30, (5, 30), rng=3)
 
 
-@pytest.mark.parametrize("user", ["RBP(p=0.5)", "Cascade(p=0.5, u=0.5)"])
-@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("user", "noise"),
+    # ERR's readers stop at the relevant, so only rankings of the irrelevant first share out less evenly than chance
+    [("RBP(p=0.5)", 0.0), ("RBP(p=0.5)", 1.0), ("Cascade(p=0.5, u=0.5)", 1.0), ("ERR(max_grade=4)", -9.0)],
+)
 def test_areas_of_the_sweep(world, user, noise):
     """EEAUC of mean and queries within the coarser grid's error of what ``lm.sweep`` says."""
     data, utility = world
-    scores = utility + noise * np.random.default_rng(0).normal(size=len(utility))
+    scores = -utility if noise < 0 else utility + noise * np.random.default_rng(0).normal(size=len(utility))
     everything = np.arange(30)
     found = curve_areas(data.padded(scores, everything), data.padded(data.grade, everything), user=user)
     collection = lm.load(run=data.run(scores), qrels=data.judgments())
@@ -67,6 +70,11 @@ def test_areas_of_parity():
     assert np.isnan(one.mean)
     worse = curve_areas(-s, g, a, kind="parity")
     assert worse.mean == pytest.approx(3 / 4)  # nothing beats uniform
+    # groups of two and of one: uniform's xi is 7/6 and 7/12, the least 7/8 each, the most 3/2 and 1/4
+    least, most = 2 * (7 / 8) ** 2, 1.5**2 + 0.25**2
+    start = ((7 / 6) ** 2 + (7 / 12) ** 2 - least) / (most - least)
+    level = curve_areas([[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]], [[0, 0, 1]], kind="parity")
+    assert level.mean == pytest.approx((1 - start) * 7 / 12)  # nothing is reached before uniform
     with pytest.raises(LightmeterError, match="need groups"):
         curve_areas(s, g, kind="parity")
     with pytest.raises(LightmeterError, match="Did you mean 'parity'"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import signal
@@ -119,6 +120,7 @@ def test_training_and_what_is_written(torch, train, svm, tmp_path):
     run = read_run(folder / "runs/ee.txt")
     mine = [score for query, score in run if query in {data.queries[q] for q in fold.test}]
     assert sorted(mine) == sorted(scores.tolist())
+    assert all(a[0] != b[0] or a[1] >= b[1] for a, b in itertools.pairwise(run))
     before = contents(folder)
     code, _, err = train(svm, "--loss", "ee", "--loss", "pairwise", *options, "-o", "two", "-q")
     assert (code, err) == (0, "")
@@ -299,3 +301,12 @@ def test_outcome_by_hand():
     assert row["normality"] == pytest.approx(shapiro((own["a"] - own["b"]).to_numpy()).pvalue)
     value = {r["loss"]: r["value"] for r in found.summary.filter(pl.col("measure") == "EEAUC").iter_rows(named=True)}
     assert value["a"] > value["b"]
+
+
+@pytest.mark.parametrize(("model", "package"), [("mlp", "torch"), ("lightgbm", "lightgbm")])
+def test_a_missing_package_is_named(train, svm, monkeypatch, model, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    code, _, err = train(svm, "--model", model, "-o", "x")
+    assert code == 2
+    assert f"needs the package '{package}'" in err
+    assert "pip install 'lightmeter[learn]'" in err
