@@ -115,7 +115,7 @@ def ndkl(scores: list[float], groups: list[str | None], queries: list[str], cuto
         total = weight = 0.0
         for k in range(1, min(cutoff or len(order), len(order)) + 1):
             here = [groups[i] for i in order[:k] if groups[i] is not None]
-            if groups[order[k - 1]] is None:
+            if not here:
                 continue
             kl = 0.0
             for g in known:

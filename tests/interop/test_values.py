@@ -220,9 +220,46 @@ def test_unknown_groups_keep_their_rank_and_are_in_no_ratio() -> None:
     groups = ["f", None, "m", "unknown", ""]
     got = metrics.mean_exposures(None, [5, 4, 3, 2, 1], groups=groups)
     assert got == pytest.approx({"f": 1.0, "m": 0.5})
-    # prefixes: (f), (f), (f, m), ..: KL ln 2, ln 2, 0 at the two known ranks 1 and 3
-    assert metrics.ndkl(None, [5, 4, 3, 2, 1], groups=groups) == pytest.approx(math.log(2) / 1.5)
+    # shares of the prefixes: f, f, half and half, ..: KL ln 2 at ranks 1 and 2, weights 1 and .631 of 2.949 in all
+    ranks = [1 / math.log2(k + 1) for k in range(1, 6)]
+    by_hand = math.log(2) * (ranks[0] + ranks[1]) / sum(ranks)
+    assert by_hand == pytest.approx(0.3834, abs=5e-5)
+    assert metrics.ndkl(None, [5, 4, 3, 2, 1], groups=groups) == pytest.approx(by_hand)
+    table = {"score": [5, 4, 3, 2, 1], BY: groups}
+    assert lm.audit(table, score="score", group=BY, min_cell=1, resamples=0).value("ndkl") == pytest.approx(by_hand)
     c = lm.load(run={"q": list("abcde")}, groups=pl.DataFrame({"doc": list("abcde"), BY: ["f", None, "m", None, None]}))
-    drop = lm.evaluate(c, [lm.AWRF(by=BY), lm.ExposureRatio(by=BY)], unknown="drop").mean()["value"].to_list()
+    drop = (
+        lm.evaluate(c, [lm.AWRF(by=BY), lm.ExposureRatio(by=BY), lm.NDKL(by=BY)], unknown="drop")
+        .mean()["value"]
+        .to_list()
+    )
+    assert drop[2] == pytest.approx(by_hand)
     assert metrics.awrf(None, [5, 4, 3, 2, 1], groups=groups) == pytest.approx(drop[0])
     assert metrics.exposure_ratio(None, [5, 4, 3, 2, 1], groups=groups) == pytest.approx(drop[1])
+
+
+@pytest.mark.filterwarnings(ODD)
+def test_ndkl_of_unknown_rows_is_that_of_evaluate() -> None:
+    """Above the first known row there is no share: those ranks are left out, in each list by itself."""
+    groups = [None, "f", None, "m", "m", None, None, "f", "m", None]
+    query = ["p"] * 5 + ["q"] * 5
+    args = {"groups": groups, "queries": query}
+    score = [9.0, 8, 7, 6, 5] * 2
+    rows = pl.DataFrame({"doc": list("abcdefghij"), BY: groups})
+    c = lm.load(run={"p": list("abcde"), "q": list("fghij")}, groups=rows)
+    for k in (None, 4, 2):
+        measure = lm.NDKL(by=BY) if k is None else lm.NDKL(by=BY) @ k
+        want = lm.evaluate(c, [measure], unknown="drop").mean()["value"][0]  # k=2: the second list is undefined
+        assert metrics.ndkl(None, score, k=k, target="uniform", **args) == pytest.approx(want), k
+    ranked = [1 / math.log2(k + 1) for k in range(1, 6)]
+    p = (ranked[1] + ranked[2]) * math.log(3) + ranked[3] * _kl([1 / 2, 1 / 2], [1 / 3, 2 / 3])
+    q = ranked[2] * math.log(2)
+    want = (p / sum(ranked[1:]) + q / sum(ranked[2:])) / 2
+    table = {"score": score, BY: groups, "query": query}
+    result = lm.audit(table, score="score", group=BY, query="query", min_cell=1, resamples=0)
+    assert result.value("ndkl") == pytest.approx(want)
+    assert metrics.ndkl(None, score, **args) == pytest.approx(want)
+
+
+def _kl(p: list[float], q: list[float]) -> float:
+    return sum(a * math.log(a / b) for a, b in zip(p, q, strict=True))

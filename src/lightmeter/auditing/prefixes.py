@@ -16,7 +16,8 @@ LONGEST = 10_000
 def ndkl(codes: Codes, groups: int, rank: Codes, query: Codes, pool: Array) -> Array:
     """NDKL of each ranking: the mean over k of KL(shares of the first k, shares of the pool), weighed by 1/log2(k+1).
 
-    In nats, 0 where every prefix has the pool's shares. Only rows whose group is known count; they keep their rank.
+    In nats, 0 where every prefix has the pool's shares. Shares are among the rows whose group is known. A row of
+    unknown group keeps its rank, and the prefix that ends with it counts; ranks above the first known one are left out.
 
     ``KL_k = (sum_a c_a ln c_a - sum_a c_a ln q_a)/N_k - ln N_k`` with the counts c of the first k, and a step changes
     the count of one group only: the cost does not depend on how many groups there are.
@@ -40,31 +41,37 @@ def ndkl(codes: Codes, groups: int, rank: Codes, query: Codes, pool: Array) -> A
     >>> ranking = np.array([0, 0, 1, 1, 0, 1])
     >>> ndkl(ranking, 2, np.arange(1, 7), np.zeros(6, dtype=np.int64), np.array([[0.5, 0.5]])).round(12).tolist()
     [0.353010028377]
+
+    An unknown second, fourth and fifth: KL is ln 2 at ranks 1 and 2, and 0 below.
+
+    >>> ndkl(np.array([0, 2, 1, 2, 2]), 2, np.arange(1, 6), np.zeros(5, dtype=np.int64), np.array([[0.5, 0.5]]))
+    array([0.383...])
     """
     known = codes < groups
-    codes, rank, query = codes[known], rank[known], query[known]
     out = np.full(len(pool), np.nan)
-    if not len(codes):
+    if not known.any():
         return out
     new = np.append(True, query[1:] != query[:-1])
     first = np.flatnonzero(new)[np.cumsum(new) - 1]
-    cell = query * groups + codes
+    cell = query * (groups + 1) + codes
     order = np.argsort(cell, kind="stable")
     sorted_cell = cell[order]
     starts = np.append(True, sorted_cell[1:] != sorted_cell[:-1])
     before = np.empty(len(codes))
     before[order] = np.arange(len(codes)) - np.flatnonzero(starts)[np.cumsum(starts) - 1]
+    before = before[known]
     after = before + 1
-    step = after * np.log(after) - before * np.log(np.maximum(before, 1.0)) - np.log(pool[query, codes])
-    total = np.append(0.0, np.cumsum(step))
-    many = np.arange(1.0, len(codes) + 1) - first
-    divergence = (total[1:] - total[first]) / many - np.log(many)
-    weight = 1.0 / np.log2(rank + 1.0)
-    mass = np.bincount(query, weight, minlength=len(pool))
-    some = mass > 0
-    out[some] = (np.bincount(query, weight * np.maximum(divergence, 0.0), minlength=len(pool)) / mass.clip(1e-300))[
-        some
-    ]
+    step = np.zeros(len(codes))
+    step[known] = after * np.log(after) - before * np.log(np.maximum(before, 1.0))
+    step[known] -= np.log(pool[query[known], codes[known]])
+    total, count = (np.append(0.0, np.cumsum(one)) for one in (step, known))
+    many = count[1:] - count[first]
+    some = many > 0
+    divergence = (total[1:] - total[first])[some] / many[some] - np.log(many[some])
+    weight = 1.0 / np.log2(rank[some] + 1.0)
+    mass = np.bincount(query[some], weight, minlength=len(pool))
+    far = np.bincount(query[some], weight * np.maximum(divergence, 0.0), minlength=len(pool))
+    out[mass > 0] = far[mass > 0] / mass[mass > 0]
     return out
 
 

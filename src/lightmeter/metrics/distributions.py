@@ -132,7 +132,7 @@ def ndkl(
     Parameters are those of :func:`skew`; k: ranks looked at, None for all. At least 0, lower is better. NaN where
     nobody's group is known, where a group without a target share is ranked, and where equal scores of different groups
     leave a prefix open: give ``ties='order'``, or scores that differ. It is :class:`~lightmeter.NDKL` with the same
-    target (its own default is uniform); ranks of rows of unknown group are left out, as in :func:`~lightmeter.audit`.
+    target (its own default is uniform) and ``unknown='drop'``: a row of unknown group keeps its rank, in no share.
     Source: Geyik et al. 2019.
 
     Examples
@@ -145,10 +145,10 @@ def ndkl(
     mixed = np.zeros(here.queries, dtype=bool)
     if here.ranked.averaged:
         mixed = _mixed(here, k)
-    keep = here.code < len(here.groups)
-    if k is not None:
-        keep &= here.ranked.rank <= k
-    code, weight, query, rank = here.code[keep], here.weight[keep], here.query[keep], here.ranked.rank[keep]
+    keep = here.ranked.rank <= (here.ranked.longest if k is None else k)
+    code, query, rank = here.code[keep], here.query[keep], here.ranked.rank[keep]
+    weight = np.where(code < len(here.groups), here.weight[keep], 0.0)  # the unknown: a place without members
+    code = np.minimum(code, len(here.groups) - 1)
     values = np.full(here.queries, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         # S_a the weight of group a in a prefix, W that of all: W KL = sum_a S_a ln S_a - sum_a S_a ln q_a - W ln W
