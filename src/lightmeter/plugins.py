@@ -127,6 +127,15 @@ def foreign_classes() -> list[type[Term]]:
     return [cls for cls in known if not cls.__module__.startswith("lightmeter.")]
 
 
+def has_terms(module: ModuleType) -> bool:
+    """Whether terms that are not lightmeter's own were defined in a module or below it, or can be found in it."""
+    within = f"{module.__name__}."
+    mine = foreign_classes()
+    return any(f"{cls.__module__}.".startswith(within) for cls in mine) or any(
+        isinstance(value, type) and value in mine for value in vars(module).values()
+    )
+
+
 @contextmanager
 def foreign_code() -> Iterator[None]:
     """Around all that may run a plugin's code: what it prints goes to standard error, and it cannot end the program.

@@ -178,6 +178,7 @@ def test_bins_and_references(run: Command):
 
 
 WRONG = {
+    "resamples": ([*BASE[:-2], "--resamples", "1000001"], "a whole number from 0 to 1,000,000"),
     "no score": (["people.csv", "--group", "sex"], "no --score is given"),
     "no group": (["people.csv", "--score", "p"], "no --group is given"),
     "no such score": (["people.csv", "--score", "P", "--group", "sex"], "no column 'P' for the score"),

@@ -140,6 +140,8 @@ def test_the_manifest(lightmeter, folder):
         ((*RUNS, "-m", "AP", "--alpha", "nan"), "--alpha is 'nan'"),
         ((*RUNS, "-m", "AP", "--adjust", "sidak"), "Accepted: holm, bh, none"),
         ((*RUNS, "-m", "AP", "--resamples", "0"), "--resamples is '0'"),
+        ((*RUNS, "-m", "AP", "--resamples", "1000001"), "a whole number from 1 to 1,000,000"),
+        ((*RUNS, "-m", "AP", "--resamples", "9" * 5000), "--resamples is '99999999999999999999..'"),
         ((*RUNS, "-m", "AP", "--test", "t", "--resamples", "9"), "plays no part in --test t"),
         ((*RUNS, "-m", "AP", "--changed", "some"), "--changed is 'some'"),
         ((*RUNS, "-m", "AP", "--baseline", "c.run"), "there is no such run"),

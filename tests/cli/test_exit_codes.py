@@ -277,6 +277,50 @@ def test_an_input_under_another_name_is_not_written(lightmeter, folder):
     assert (folder / "a.run").read_bytes() == before
 
 
+RERANK = ("rerank", "--method", "EpsilonGreedy(epsilon=0.5)")
+SAMPLE = ("sample", "--policy", "PlackettLuce(alpha=1)", "--samples", "2")
+QRELS = ("--qrels", "qrels.txt")
+
+
+@pytest.mark.parametrize(
+    ("command", "pattern"),
+    [
+        (("evaluate", *QRELS, "-m", "AP"), "parts/*.txt"),
+        (("compare", "a.run", *QRELS, "-m", "AP"), "own=parts/p?.txt"),
+        (("sweep", *QRELS), "par*/p[0-9].txt"),
+        (SAMPLE, "parts/*.txt"),
+        (SAMPLE, "parts"),
+        (RERANK, "pa*/**/p*.txt"),
+        (("evaluate", *QRELS, "-m", "AP"), "parts/**"),
+    ],
+)
+def test_what_the_next_run_would_read_as_a_part_is_not_written(lightmeter, folder, command, pattern):
+    (folder / "parts").mkdir()
+    os.rename(folder / "b.run", folder / "parts" / "p1.txt")
+    (folder / "link").symlink_to("parts")
+    what = "a file in the folder" if pattern == "parts" else "this matches the pattern"
+    for out in ("parts/p9.txt", "link/p8.txt", str(folder / "parts" / "p7.txt")):
+        done = lightmeter(*command, pattern, "-o", out)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), done.err
+        assert f"--output {out}: {what} {pattern.removeprefix('own=')}" in done.err
+        assert "the next time" in done.err
+    assert os.listdir(folder / "parts") == ["p1.txt"]
+
+
+@pytest.mark.parametrize("out", ["parts/p9.csv", "p9.txt", "parts/below/p9.txt", "parts/_p9.txt", "elsewhere/p9.txt"])
+def test_what_no_pattern_finds_is_written(lightmeter, folder, out):
+    (folder / "parts" / "below").mkdir(parents=True)
+    (folder / "elsewhere").mkdir()
+    os.rename(folder / "b.run", folder / "parts" / "p1.txt")
+    assert lightmeter("evaluate", "parts/*.txt", *QRELS, "-m", "AP", "-o", out, "-f", "csv").code == 0
+    assert (folder / out).exists()
+
+
+def test_a_file_named_like_a_pattern_is_none(lightmeter, folder):
+    os.rename(folder / "a.run", folder / "p[12].txt")
+    assert lightmeter("evaluate", "p[12].txt", *QRELS, "-m", "AP", "-o", "p1.txt", "-f", "csv").code == 0
+
+
 def test_a_file_named_within_a_measure_is_an_input(lightmeter, folder):
     import hashlib
     import json

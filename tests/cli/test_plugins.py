@@ -160,3 +160,36 @@ def test_a_broken_package_is_told_with_the_misspelling(process, folder):
     listed = process("measures", **path)
     assert listed.code == 0
     assert listed.err.startswith("lightmeter: warning: the plugin first")
+
+
+COMMANDS = (
+    ("evaluate", "a.run", "--qrels", "qrels.txt", "-m", "AP"),
+    ("compare", "a.run", "b.run", "--qrels", "qrels.txt", "-m", "AP", "--resamples", "9"),
+    ("measures",),
+    ("sample", "a.run", "--policy", "PlackettLuce(alpha=1)", "--samples", "1"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])
+def test_a_module_without_terms_is_told(lightmeter, command):
+    done = lightmeter(*command, "--plugin", "os")
+    assert done.code == 0, done.err
+    assert "lightmeter: note: the plugin os (os) defines no measure or other term\n" in done.err
+    if command != ("measures",):
+        assert lightmeter(*command, "--plugin", "os", "--quiet").err == ""
+
+
+def test_a_module_with_terms_has_no_such_note(process, folder):
+    write(folder / "helper_terms.py")
+    (folder / "takes_terms.py").write_text("from helper_terms import FirstRelevant\n", "utf-8")
+    (folder / "brings_terms.py").write_text("import helper_terms\n", "utf-8")
+    (folder / "package_of_terms").mkdir()
+    (folder / "package_of_terms" / "__init__.py").write_text("from . import inner\n", "utf-8")
+    (folder / "package_of_terms" / "inner.py").write_text(MODULE.format(name="InnerRelevant"), "utf-8")
+    plugins = ("helper_terms", "takes_terms.py", "package_of_terms")
+    done = process("evaluate", *OK[1:-1], *(x for p in plugins for x in ("--plugin", p)), "-m", "FirstRelevant")
+    assert (done.code, "defines no" in done.err) == (0, False), done.err
+    alone = process("evaluate", *OK[1:-1], "--plugin", "brings_terms", "-m", "FirstRelevant")
+    assert (alone.code, "defines no" in alone.err) == (0, False), alone.err
+    twice = process("evaluate", *OK[1:-1], "--plugin", "helper_terms", "--plugin", "helper_terms.py", "-m", "AP")
+    assert (twice.code, "defines no" in twice.err) == (0, False), twice.err

@@ -90,6 +90,7 @@ def test_people_are_shown_the_areas(lightmeter, form: str) -> None:
         ((*OK, "--depth", "0"), "--depth"),
         ((*OK, "--samples", "2"), "at least 3"),
         ((*OK, "--resamples", "no"), "--resamples"),
+        ((*OK, "--resamples", "1000001"), "--resamples is '1000001'. Accepted: a whole number from 1 to 1,000,000."),
         ((*OK, "--rng", "x"), "--rng"),
         ((*OK, "--ties", "expected"), "docno, file, error"),
         ((*OK, "-f", "parquet"), "needs a file"),

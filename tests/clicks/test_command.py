@@ -77,6 +77,7 @@ def test_columns_depth_and_files(lightmeter) -> None:
         (("other.csv",), "no column 'rank'"),
         (("clicks.csv", "--method", "pair"), "Did you mean 'pairs'"),
         (("clicks.csv", "--depth", "1"), "all rows have rank 1"),
+        (("clicks.csv", "--resamples", "1000001"), "a whole number from 1 to 1,000,000"),
         (("clicks.csv", "--depth", "x"), "--depth is 'x'"),
         (("clicks.csv", "--rng", "x"), "--rng is 'x'"),
         (("clicks.csv", "--rng", "1", "--foo"), "no such option: --foo"),

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from lightmeter.cli.messages import choose, say
-from lightmeter.cli.options import pairs, seed, whole_number
+from lightmeter.cli.options import pairs, resample_count, seed, whole_number
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import FORMATS
 from lightmeter.clicks.estimate import METHODS, estimate_attention
@@ -61,7 +61,7 @@ class Request:
         given = {
             "depth": self.depth and whole_number("--depth", self.depth),
             "reference": self.reference and whole_number("--reference", self.reference),
-            "resamples": self.resamples and whole_number("--resamples", self.resamples),
+            "resamples": self.resamples and resample_count(self.resamples),
             "level": self.level and _level(self.level),
             "rng": self.rng and seed(self.rng),
         }

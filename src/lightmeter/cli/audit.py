@@ -17,7 +17,7 @@ from lightmeter.auditing.ranked import TIES
 from lightmeter.auditing.request import PRESETS
 from lightmeter.auditing.result import AuditResult
 from lightmeter.cli.messages import choose, say
-from lightmeter.cli.options import numbers_by_name, seed, whole_number
+from lightmeter.cli.options import numbers_by_name, resample_count, seed, whole_number
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import FORMATS, terminal_width
@@ -135,7 +135,7 @@ class Request:
         if self.min_cell is not None:
             given["min_cell"] = whole_number("--min-cell", self.min_cell)
         if self.resamples is not None:
-            given["resamples"] = 0 if self.resamples == "0" else whole_number("--resamples", self.resamples)
+            given["resamples"] = resample_count(self.resamples, 0)
         for name in ("threshold", "level"):
             text = getattr(self, name)
             if text is not None:

@@ -10,7 +10,8 @@ from lightmeter.cli import request as request_of
 from lightmeter.cli.asked import read_measure, read_policy
 from lightmeter.cli.messages import choose, say
 from lightmeter.cli.notes import told
-from lightmeter.cli.options import whole_number
+from lightmeter.cli.options import resample_count
+from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
 from lightmeter.cli.writing import NARROW, terminal_width
@@ -21,7 +22,7 @@ from lightmeter.comparing.words import latex, markdown, text
 from lightmeter.errors import LightmeterError
 from lightmeter.output import records
 from lightmeter.output.files import write_whole
-from lightmeter.plugins import foreign_code, load_plugin
+from lightmeter.plugins import foreign_code
 from lightmeter.statistics.adjust import ADJUST
 
 
@@ -41,7 +42,7 @@ class Request(request_of.Request):
         started = time.time()
         form = request_of.check(self)
         alpha, changed = self._check()
-        modules = [load_plugin(plugin) for plugin in self.plugins]
+        modules = load_plugins(self.plugins, quiet=self.quiet)
         with foreign_code():
             measures = [read_measure(measure) for measure in self.measures]
             policy = None if self.policy is None else read_policy(self.policy, self.ties)
@@ -55,7 +56,7 @@ class Request(request_of.Request):
                 alpha=alpha,
                 adjust=self.adjust,
                 baseline=self.baseline,
-                resamples=None if self.resamples is None else whole_number("--resamples", self.resamples),
+                resamples=None if self.resamples is None else resample_count(self.resamples),
                 changed=changed,
                 policy=policy,
                 progress=progress.step,
@@ -89,7 +90,7 @@ class Request(request_of.Request):
         if self.adjust is not None:
             choose("--adjust", self.adjust, ADJUST)
         if self.resamples is not None:
-            whole_number("--resamples", self.resamples)
+            resample_count(self.resamples)
             if self.test in ("t", "wilcoxon"):
                 raise LightmeterError(f"--resamples plays no part in --test {self.test}. Leave it out.")
         if not (self.changed.isascii() and self.changed.isdigit()):

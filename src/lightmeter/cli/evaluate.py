@@ -11,12 +11,13 @@ from lightmeter.cli.asked import read_measure, read_policy
 from lightmeter.cli.gates import read_gates
 from lightmeter.cli.messages import not_yet, say
 from lightmeter.cli.notes import told
+from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
 from lightmeter.cli.writing import render, terminal_width
 from lightmeter.evaluation import evaluate
 from lightmeter.output.files import write_whole
-from lightmeter.plugins import foreign_code, load_plugin
+from lightmeter.plugins import foreign_code
 from lightmeter.result import Result
 
 
@@ -47,7 +48,7 @@ def perform(request: Request) -> Outcome:
     form = request_of.check(request, measured=bool(request.fail_if))
     if request.engine != "local":
         raise not_yet(f"--engine {request.engine}", "Accepted: local.")
-    modules = [load_plugin(plugin) for plugin in request.plugins]
+    modules = load_plugins(request.plugins, quiet=request.quiet)
     with foreign_code():
         gates = read_gates(request.fail_if)
         measures = [read_measure(text) for text in request.measures]

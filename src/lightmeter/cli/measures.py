@@ -8,11 +8,12 @@ import textwrap
 from lightmeter.catalogue import PLURALS, SINGULARS, Entry, catalogue, entries_named
 from lightmeter.cli.asked import foreign
 from lightmeter.cli.messages import choose, say
+from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import terminal_width
 from lightmeter.errors import TermError
 from lightmeter.output.markup import plain
-from lightmeter.plugins import foreign_code, load_announced, load_plugin
+from lightmeter.plugins import foreign_code, load_announced
 from lightmeter.terms import ALIASES, KINDS, lookup
 
 FORMATS = ("table", "markdown", "jsonl")
@@ -21,8 +22,7 @@ FORMATS = ("table", "markdown", "jsonl")
 def show_measures(name: str | None, plugins: list[str], form: str) -> int:
     """Print the list, or the page of one name."""
     choose("--format", form, FORMATS)
-    for plugin in plugins:
-        load_plugin(plugin)
+    load_plugins(plugins)
     failures = load_announced()
     with foreign_code():
         entries = catalogue() if name is None else _named(name, failures)

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 from lightmeter.errors import LightmeterError
 
+#: More resamples than this make no interval or p-value better that anybody could tell.
+MOST_RESAMPLES = 1_000_000
+
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     """``a=b,c=d`` as a dictionary.
@@ -72,6 +75,16 @@ def whole_number(option: str, text: str) -> int:
         raise LightmeterError(f"{option} is {text!r}. Accepted: a whole number of at least 1.")
     if int(text) >= 2**63:
         raise LightmeterError(f"{option} is {text}. Accepted: a whole number below 2 to the power of 63.")
+    return int(text)
+
+
+def resample_count(text: str, least: int = 1) -> int:
+    """The value of ``--resamples``: whole numbers that can be computed in a sensible time."""
+    if not (_digits(text) and least <= int(text) <= MOST_RESAMPLES):
+        told = f"{text[:20]}.." if len(text) > 25 else text
+        raise LightmeterError(
+            f"--resamples is {told!r}. Accepted: a whole number from {least:,} to {MOST_RESAMPLES:,}."
+        )
     return int(text)
 
 

@@ -11,6 +11,7 @@ from lightmeter.cli import request as request_of
 from lightmeter.cli.asked import read_measure
 from lightmeter.cli.messages import choose, say
 from lightmeter.cli.notes import told
+from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import render, terminal_width
 from lightmeter.errors import LightmeterError
@@ -18,7 +19,7 @@ from lightmeter.io.write_runs import run_format
 from lightmeter.measures.groups import GF
 from lightmeter.output.files import check_not_input, check_writable
 from lightmeter.output.plain import printable
-from lightmeter.plugins import foreign_code, load_plugin, parse_term
+from lightmeter.plugins import foreign_code, parse_term
 from lightmeter.policies import Policy
 from lightmeter.reranking.base import Reranker
 from lightmeter.reranking.public import rerank
@@ -43,7 +44,7 @@ class Request(request_of.Request):
         """Do it; the exit code."""
         started = time.time()
         form = self._check()
-        modules = [load_plugin(plugin) for plugin in self.plugins]
+        modules = load_plugins(self.plugins, quiet=self.quiet)
         with foreign_code():
             method = parse_term(str(self.method), "reranker")
             measures = [read_measure(measure) for measure in self.measures]

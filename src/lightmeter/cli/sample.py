@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from lightmeter.cli.asked import read_policy
 from lightmeter.cli.messages import choose, say
 from lightmeter.cli.options import pairs, seed, whole_number
+from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.streams import write_out
 from lightmeter.errors import LightmeterError
+from lightmeter.io.groups import KINDS
+from lightmeter.io.sources import split_kind, split_name
 from lightmeter.io.write_runs import check_trec, run_format, write_rankings, write_run
 from lightmeter.loading import load
 from lightmeter.output.files import check_not_input, check_writable
-from lightmeter.plugins import foreign_code, load_plugin
+from lightmeter.plugins import foreign_code
 from lightmeter.sampled import sample
 
 _TIES = ("docno", "file", "error")
@@ -43,8 +46,7 @@ class Request:
     def run(self) -> int:
         """Do it; the exit code."""
         many, start, depth = self._check()
-        for plugin in self.plugins:
-            load_plugin(plugin)
+        load_plugins(self.plugins, quiet=self.quiet)
         with foreign_code():
             policy = read_policy(str(self.policy), self.ties)
         collection = load(self.run_file, self.qrels, columns=pairs("--columns", self.columns) or None)
@@ -53,7 +55,8 @@ class Request:
             raise LightmeterError(f"{self.run_file} has {len(collection.runs)} runs ({names}). Accepted: one run.")
         if self.output is not None:
             files = [f for source in collection.inputs for f in source.files]
-            check_not_input(self.output, "--output", files)
+            named = [split_kind(split_name(text)[1], KINDS)[0] for text in (self.run_file, self.qrels) if text]
+            check_not_input(self.output, "--output", [*files, *named])
         with foreign_code():
             drawn = sample(collection, policy, many, start, depth=depth, ties=self.ties)  # type: ignore[arg-type]
         if self.output is not None:

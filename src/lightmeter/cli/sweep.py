@@ -13,7 +13,8 @@ import numpy as np
 from lightmeter.cli import request as request_of
 from lightmeter.cli.messages import choose, say
 from lightmeter.cli.notes import conventions_line
-from lightmeter.cli.options import whole_number
+from lightmeter.cli.options import resample_count, whole_number
+from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import NARROW, terminal_width
@@ -21,7 +22,7 @@ from lightmeter.errors import LightmeterError
 from lightmeter.measures.exposure import EER
 from lightmeter.output.files import write_whole
 from lightmeter.output.grid import REASONS, Entry, Grid
-from lightmeter.plugins import foreign_code, load_plugin, parse_term
+from lightmeter.plugins import foreign_code, parse_term
 from lightmeter.policies import TIES
 from lightmeter.sweeping.curve import Curve, Estimate
 from lightmeter.sweeping.families import families_of
@@ -51,7 +52,7 @@ class Request(request_of.Request):
         """Do it; the exit code."""
         started = time.time()
         form = self._check()
-        modules = [load_plugin(plugin) for plugin in self.plugins]
+        modules = load_plugins(self.plugins, quiet=self.quiet)
         with foreign_code():
             users = [parse_term(text, "user") for text in self.users]
             families_of(self.policies)
@@ -70,7 +71,7 @@ class Request(request_of.Request):
                 unknown=options["unknown"],
                 missing=options["missing"],
                 samples=None if self.samples is None else options["samples"],
-                resamples=1000 if self.resamples is None else whole_number("--resamples", self.resamples),
+                resamples=1000 if self.resamples is None else resample_count(self.resamples),
                 rng=options["rng"],
                 progress=progress.step,
             )
@@ -96,7 +97,7 @@ class Request(request_of.Request):
         if self.ties is not None:
             choose("--ties", self.ties, TIES)
         if self.resamples is not None:
-            whole_number("--resamples", self.resamples)
+            resample_count(self.resamples)
         if self.samples is not None and whole_number("--samples", self.samples) < _FEW:
             raise LightmeterError(
                 f"--samples is {self.samples!r}. Accepted: a whole number of at least {_FEW}, which a standard error "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -23,7 +25,15 @@ def check_writable(path: str, option: str) -> None:
 
 
 def check_not_input(path: str, option: str, inputs: Iterable[str]) -> None:
-    """Refuse to write over what was read, or into a folder whose files are the parts of a run."""
+    """Refuse to write over what was read, or a file that the next run would read as a part of an input.
+
+    Parameters
+    ----------
+    path, option
+        The file to write, and the option that names it.
+    inputs
+        Files that were read, and what was named: files, folders and patterns.
+    """
     target = os.path.realpath(path)
     for name in inputs:
         if os.path.realpath(name) == target or (
@@ -37,6 +47,28 @@ def check_not_input(path: str, option: str, inputs: Iterable[str]) -> None:
                 f"{option} {path}: a file in the folder {name} would be read as a part of the run the next time. "
                 "Choose another folder."
             )
+        if not os.path.exists(name) and _matches(path, name):
+            raise LightmeterError(
+                f"{option} {path}: this matches the pattern {name} and would be read as a part of the input the next "
+                "time. Choose another name or folder."
+            )
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Whether a pattern would find a file of this name, once it is written."""
+    folder, last = os.path.split(pattern)
+    if not glob.has_magic(pattern):
+        return False
+    for full in {os.path.abspath(path), os.path.realpath(path)}:
+        name = os.path.basename(full)
+        if name[0] in "._" or not fnmatch.fnmatch(name, last):
+            continue  # files of such names are passed over
+        folders = glob.glob(os.path.join(folder, ""), recursive=True) if glob.has_magic(folder) else [folder or "."]
+        if last == "**":
+            folders = glob.glob(os.path.join(pattern, ""), recursive=True)
+        if any(os.path.realpath(one) == os.path.realpath(os.path.dirname(full)) for one in folders):
+            return True
+    return False
 
 
 def write_whole(path: str, content: bytes) -> None:
