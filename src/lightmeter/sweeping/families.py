@@ -98,7 +98,8 @@ class LuceFamily(Family):
             return self
         with np.errstate(over="ignore", invalid="ignore"):
             y = log_weights(self.term(alpha=1.0), score)
-            scale = float(np.nanmedian(np.nanstd(y, axis=1)[(~np.isnan(y)).any(axis=1)])) if (y == y).any() else 1.0
+            some = y[(~np.isnan(y)).any(axis=1)]
+            scale = float(np.nanmedian(np.nanstd(some, axis=1))) if len(some) else 1.0
         top = float(np.nanmax(np.abs(y), initial=0.0))
         if not np.isfinite(scale) or scale <= 1e-300:
             scale = top if 1e-300 < top < np.inf else 1.0
