@@ -13,6 +13,7 @@ import dataclasses
 import os
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "2")
@@ -22,7 +23,6 @@ import numpy as np
 import polars as pl
 import torch
 
-import lightmeter as lm
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.collection import LetorData, generated
 from lightmeter.learn.experiment import Experiment
@@ -186,7 +186,7 @@ def main() -> None:
     data, utility = generated(queries, (20, 60), rng=1)
     plain = {"epochs": epochs, "patience": 6, "normalise": "log"}
     print(
-        f"lightmeter {lm.__version__ if hasattr(lm, '__version__') else ''}, torch {torch.__version__}, "
+        f"lightmeter {version('lightmeter')}, torch {torch.__version__}, "
         f"lightgbm {lightgbm.__version__}, {os.environ['OMP_NUM_THREADS']} threads."
     )
     some = ("ee", "pointwise", "pairwise")
