@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lightmeter.errors import TermError
-from lightmeter.terms import Cutoff, Term, lookup, needed_kind, parameters, unknown_parameter
+from lightmeter.params import Choice
+from lightmeter.terms import Cutoff, Term, lookup, needed_kind, parameters, show, unknown_parameter
 
 _FORM = "a term such as nDCG@10, RBP(p=0.8) or GF(by='gender', div=RNOD)@20"
 _LONGEST = 5000
@@ -146,23 +147,40 @@ def _is_known(name: str) -> bool:
 
 
 def _build(cls: type[Term], given: dict[str, Any]) -> Term:
-    missing = [
-        f.name
+    missing = {
+        f.name: f.metadata.get("accepts")
         for f in dataclasses.fields(cls)  # type: ignore[arg-type]
         if f.default is dataclasses.MISSING and f.name not in given
-    ]
+    }
     if missing:
-        raise TermError(
-            f"{cls.__name__} needs {' and '.join(missing)}, such as "
-            f"{cls.__name__}({missing[0]}={_example(missing[0])})."
-        )
+        # what can be typed: all that must be given, with the values that were
+        whole = [f"{name}={show(tuple(value) if isinstance(value, list) else value)}" for name, value in given.items()]
+        whole += [f"{name}={_example(name, accepts)}" for name, accepts in missing.items()]
+        *most, last = missing
+        needs = f"{', '.join(most)} and {last}" if most else last
+        raise TermError(f"{cls.__name__} needs {needs}, such as {cls.__name__}({', '.join(whole)}).")
     return cls(**given)
 
 
-def _example(name: str) -> str:
-    return {"by": "'gender'", "k": "10", "weights": "[1, 0.5]", "value": "'f'", "of": "[ERR, GF(by='gender')]"}.get(
-        name, ".."
-    )
+def _example(name: str, accepts: Any) -> str:
+    if isinstance(accepts, Choice):
+        return repr(accepts.options[0])
+    return _EXAMPLES.get(name, "..")
+
+
+_EXAMPLES = {
+    "by": "'gender'",
+    "column": "'rating'",
+    "epsilon": "0.1",
+    "k": "10",
+    "of": "[ERR, GF(by='gender')]",
+    "p": "0.5",
+    "positive": "'f'",
+    "protected": "'f'",
+    "u": "0.5",
+    "value": "'f'",
+    "weights": "[1, 0.5]",
+}
 
 
 def _value(tree: ast.expr, text: str, kind: str | None) -> Any:
