@@ -152,11 +152,16 @@ def test_the_result_says_what_was_drawn_and_how_sure_it_is() -> None:
 
 def test_errors_of_areas_cover_other_seeds() -> None:
     c = lm.load({"a": RUN}, QRELS)
-    found = [
-        lm.sweep(c, "RankTransposition", USER, samples=40, resamples=2, rng=seed).curves[0].area() for seed in range(10)
-    ]
-    values, errors = np.array([a.value for a in found]), np.array([a.se for a in found])
-    assert values.std(ddof=1) == pytest.approx(errors.mean(), rel=0.5)  # 10 values: a deviation is known to 24%
+    found = [lm.sweep(c, "RankTransposition", USER, samples=24, resamples=2, rng=seed).curves[0] for seed in range(10)]
+    middle, told = len(found[0].points.parameter) // 2, [curve.points.sampled for curve in found]
+    areas = [curve.area() for curve in found]
+    for values, errors in (
+        ([a.value for a in areas], [a.se for a in areas]),
+        ([k.query_areas[1] for k in found], [s.area[1] for s in told if s]),  # it hardly turns back
+        ([k.points.eed[0, middle] for k in found], [s.eed[0, middle] for s in told if s]),
+        ([k.points.eer[0, middle] for k in found], [s.eer[0, middle] for s in told if s]),
+    ):
+        assert np.std(values, ddof=1) == pytest.approx(np.mean(errors), rel=0.5)  # of 10 values it is known to 24%
 
 
 def test_drawn_rankings_follow_the_seed_alone() -> None:
@@ -175,3 +180,48 @@ def test_a_reader_who_minds_no_document_agrees_with_the_closed_form() -> None:
     for place, theta in enumerate(drawn.parameter[1:-1], start=1):
         exact = lm.evaluate(c, ["EED(user=RBP(p=0.5))"], policy=lm.RankTransposition(theta=theta))
         assert drawn.eed[:, place] == pytest.approx(exact.values("EED(user=RBP(p=0.5))"), abs=1e-12)
+
+
+def test_a_cutoff_ends_what_is_seen_of_drawn_rankings() -> None:
+    c = lm.load({"a": RUN}, QRELS)
+    ranked, _ = Ranked.of(c, c.runs["a"], "docno")
+    user = lm.Cascade(p=0.5, u=0)
+    candidates = Candidates(Context(c, {"a": ranked}), ranked, np.array([0, 1]), user, 2, [None])
+    thetas = np.array([0.7, 0.1])
+    found = Draws(candidates, user, 2, 3, np.random.default_rng(0)).at(thetas, [None])
+    for theta, one in zip(thetas, found, strict=True):
+        want = lm.evaluate(c, ["EED(user=RBP(p=0.5))@2"], policy=lm.RankTransposition(theta=theta))
+        assert one[None][0][0] == pytest.approx(want.values("EED(user=RBP(p=0.5))@2"), abs=1e-12)
+
+
+def test_long_walks_are_cut_where_all_that_is_left_is_their_parity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By then 1 - 2/(n-1), the largest eigenvalue of a swap of two of n but for 1 and -1, is raised to nothing."""
+    seen: list[np.ndarray] = []
+
+    def capped(steps: np.ndarray, enough: np.ndarray) -> np.ndarray:
+        seen.append(enough)
+        return _capped(steps, enough)
+
+    monkeypatch.setattr("lightmeter.sweeping.drawn._capped", capped)
+    _, drawn = draws(50)
+    walked = np.zeros(100, dtype=np.int64)
+    further = drawn._further
+
+    def count(before: float, theta: float, size: int) -> np.ndarray:
+        gone = further(before, theta, size)
+        walked[:] += gone
+        return gone
+
+    monkeypatch.setattr(drawn, "_further", count)
+    monkeypatch.setattr(drawn, "_estimates", lambda order, *_: order.copy())
+    for order in drawn.at(np.array([0.5, 1e-3, 1e-6, 1e-7]), [None]):
+        inversions = sum(order[:, i] > order[:, j] for i, j in itertools.combinations(range(4), 2))
+        assert (inversions % 2 == walked % 2).all()  # a swap changes the parity
+    for n in (3, 4):
+        assert ((1 - 2 / (n - 1)) ** seen[0][np.repeat(drawn.lengths, 50) == n] < 1e-15).all()
+
+
+def test_nobody_waits_for_the_end_of_the_longest_walk() -> None:
+    _, drawn = draws(3)
+    assert drawn._further(0.5, 1e-300, 6).tolist() == [10**15] * 6
+    assert drawn._further(1.0, 1.0, 6).tolist() == [0] * 6
