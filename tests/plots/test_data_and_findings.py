@@ -128,6 +128,7 @@ def test_tradeoff_shows_means_and_names_the_best(result: lm.Result) -> None:
 def test_contours_have_equal_combined_score(result: lm.Result) -> None:
     lines = rows_with(plots.tradeoff(result, weights=(0.3, 0.7)), "level", "x2")
     assert len(lines) > 1
+    assert len({len(level) - level.index(".") for level in lines["level"]}) == 1
     for row in lines.iter_rows(named=True):
         for x, y in (("x", "y"), ("x2", "y2"), ("at_x", "at_y")):
             assert 0.3 * row[x] + 0.7 * row[y] == pytest.approx(float(row["level"]), abs=1e-9)
@@ -137,6 +138,24 @@ def test_no_contours_where_lower_is_better(result: lm.Result) -> None:
     chart = plots.tradeoff(result, "nDCG@5", "EED(user=RBP(p=0.5))")
     with pytest.raises(AssertionError, match="no data"):
         rows_with(chart, "level")
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "corner"),
+    [
+        ("nDCG@5", "GF(by='side', user=RBP(p=0.8))", "top right"),
+        ("EED(user=RBP(p=0.5))", "nDCG@5", "top left"),
+        ("nDCG@5", "EED(user=RBP(p=0.5))", "bottom right"),
+    ],
+)
+def test_best_corner_is_named(result: lm.Result, x: str, y: str, corner: str) -> None:
+    for chart in (plots.tradeoff(result, x, y), plots.arrows(result, [("poor", "good")], x, y)):
+        assert f"best at the {corner}" in " ".join(chart.to_dict()["title"]["subtitle"])
+
+
+def test_no_corner_where_a_measure_has_no_better_side(result: lm.Result) -> None:
+    chart = plots.tradeoff(result, "nDCG@5", "DeltaGF(by='side', positive='f', user=RBP(p=0.8))")
+    assert "best at" not in " ".join(chart.to_dict()["title"]["subtitle"])
 
 
 def test_queries_of_a_run(result: lm.Result) -> None:

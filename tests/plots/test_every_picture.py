@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import itertools
 import re
 import subprocess
 import sys
@@ -36,6 +37,7 @@ PICTURES: dict[str, Callable[..., Any]] = {
     "distribution": lambda f: plots.distribution_at(f("small"), "DistrSim(by='level', div=RNOD)@3", ["q1", "q2"]),
     "beside": lambda f: plots.beside(plots.leaning(f("result")), plots.curve(f("sweep")), plots.scores(f("result"))),
     "attention": lambda f: plots.attention("RBP(p=0.8)", "DCG", lm.Inverse()),
+    "attention to three ranks": lambda f: plots.attention("RBP(p=0.8)", "DCG", depth=3),
 }
 
 
@@ -50,9 +52,30 @@ def test_picture_is_valid_and_drawn(name: str, request: pytest.FixtureRequest, t
     drawn = plots.save(chart, tmp_path / "picture.svg").read_text("utf-8")
     assert drawn.startswith("<svg")
     assert spec["title"]["text"][0].replace("'", "&#39;") in drawn.replace("'", "&#39;")
+    assert_axes_can_be_read(drawn)
     # what Vega draws where a number is missing
     assert "NaN" not in re.sub(r"<title>.*?</title>", "", drawn)
     assert "undefined" not in re.sub(r"aria-\w+=\"[^\"]*\"", "", drawn)
+
+
+_LABEL = re.compile(
+    r'<text text-anchor="(\w+)" transform="translate\(([-\d.]+),([-\d.]+)\)"[^>]*opacity="1">([^<]*)</text>'
+)
+
+
+def assert_axes_can_be_read(drawn: str) -> None:
+    """On no axis does a label stand twice, and side by side none touch."""
+    axes = re.findall(r'<g class="mark-text role-axis-label"[^>]*>(.*?)</g>', drawn)
+    assert axes
+    for axis in axes:
+        labels = [(a, float(x), y, t) for a, x, y, t in _LABEL.findall(axis) if t]
+        texts = [t for *_, t in labels]
+        assert len(set(texts)) == len(texts), texts
+        if len({y for _, _, y, _ in labels}) > 1:
+            continue
+        left = {"start": 0.0, "middle": 0.5, "end": 1.0}
+        spans = sorted((x - left[a] * 5.6 * len(t), x + (1 - left[a]) * 5.6 * len(t)) for a, x, _, t in labels)
+        assert all(after[0] - before[1] > 3 for before, after in itertools.pairwise(spans)), texts
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ def significance(comparison: Comparison) -> Chart:
     legend = theme.legend(
         orient="right", direction="vertical", title=["pairs told apart", f"(p < {alpha:g})"], symbolType="stroke"
     )
+    last = max(frame["pair"].to_list())
     # the line of a measure ends where its p passes the top of the picture
     shown = frame.filter((pl.col("p") <= top) | (pl.col("p").shift(1, fill_value=0.0).over("series") <= top))
     lines = (
@@ -84,8 +85,8 @@ def significance(comparison: Comparison) -> Chart:
             x=alt.X(
                 "pair:Q",
                 title="pairs of runs, sorted by p",
-                scale=alt.Scale(domain=[1, max(frame["pair"].to_list())], nice=False),
-                axis=alt.Axis(format="d", tickMinStep=1),
+                scale=alt.Scale(domain=[1, last], nice=False),
+                axis=theme.counting(last),
             ),
             y=alt.Y("p:Q", title="p of the test (lower: told apart more surely)", scale=alt.Scale(domain=[0, top])),
             color=alt.Color("series:N", scale=theme.colours(names), legend=legend),

@@ -16,6 +16,7 @@ from lightmeter.plots.labels import along
 from lightmeter.plots.scatter import (
     RULES,
     axis,
+    best_corner,
     domain_of,
     points,
     points_frame,
@@ -108,7 +109,7 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     ]
     dots = points(frame, frame["name"].to_list(), x, y, domain, True, taken)
     chart = alt.layer(shafts, heads, *dots).properties(width=SIDE, height=SIDE)
-    about = [f"{told_queries(frame, x, y)}; an arrow goes from a run to what it became"]
+    about = [f"{told_queries(frame, x, y)}; an arrow goes from a run to what it became{best_corner(x, y)}"]
     title = arrow_finding(moved, names, x, y)
     return theme.finished(chart, title, [*about, conventions(result.conventions, RULES)], SIDE + 110)
 

@@ -24,12 +24,13 @@ def contours(weights: tuple[float, float], domain: Any) -> tuple[list[Chart], li
     (x0, x1), (y0, y1) = domain
     low, high = weights[0] * x0 + weights[1] * y0, weights[0] * x1 + weights[1] * y1
     step = _step((high - low) / _CONTOURS)
+    digits = _digits(step)
     lines = []
     for i in range(math.ceil(low / step), math.floor(high / step) + 1):
         ends = _ends(round(i * step, 10), weights, domain)
         if ends is not None:
             at = {"at_" + c: ends[c] + _ALONG * (ends[c + "2"] - ends[c]) for c in ("x", "y")}
-            lines.append({"level": f"{i * step:.3g}", **ends, **at})
+            lines.append({"level": f"{i * step:.{digits}f}", **ends, **at})
     if not lines:
         return [], []
     base = alt.Chart(inline(pl.DataFrame(lines)))
@@ -61,6 +62,11 @@ def _ends(level: float, weights: tuple[float, float], domain: Any) -> dict[str, 
 def _step(rough: float) -> float:
     power = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
     return next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= rough * 0.999)
+
+
+def _digits(step: float) -> int:
+    """Decimals that tell levels apart, the same for all of them."""
+    return next((n for n in range(12) if abs(step * 10**n - round(step * 10**n)) < 1e-6 * step * 10**n), 12)
 
 
 def to_pixels(x: float, y: float, domain: Any) -> tuple[float, float]:

@@ -87,7 +87,7 @@ def cutoffs(
     longest = int(frame["cutoff"].max())  # type: ignore[arg-type]
     x = alt.X(
         "cutoff:Q",
-        title="k: how many from the top are looked at (each step to the right: a multiple)",
+        title="k: how many from the top are looked at (logarithmic scale)",
         scale=alt.Scale(type="log", domain=[1, longest], nice=False),
         axis=alt.Axis(format=",~g", values=_ticks(longest)),
     )

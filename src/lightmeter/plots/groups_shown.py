@@ -109,7 +109,7 @@ def exposure(
     )
     if isinstance(of, Result):
         one = _by_group(of, measure)
-        axis, what = f"mean {one}", brief([one])[0]
+        axis, what = f"mean {one}".replace("mean Mean", "Mean", 1), brief([one])[0]
         n = sorted(set(of.mean().filter(pl.col("measure") == str(one), pl.col("n") > 0)["n"].to_list()))
         about = [f"means over {counted(n[-1], 'query', 'queries')}", conventions(of.conventions, _RULES)]
         lines = "95% interval of the rankings drawn"

@@ -86,7 +86,7 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
         "rank:Q",
         title="rank",
         scale=alt.Scale(domain=[1, max(ranks, 2)], nice=False),
-        axis=alt.Axis(format="d", tickMinStep=1),
+        axis=theme.counting(max(ranks, 2)),
     )
     y = alt.Y("weight:Q", title="attention: how often the rank is seen (rank 1 = 1)", scale=alt.Scale(domain=[0, top]))
     color = alt.Color("series:N", scale=theme.colours(names), legend=None)

@@ -122,12 +122,19 @@ def tradeoff(
         )
         gone = len(result.queries) - len(frame)
         of += f"; {counted(gone, 'query', 'queries')} undefined and left out" if gone else ""
-    meaning = (
-        f"; dotted: equal combined score, {weights[0]:g} of {x} and {weights[1]:g} of {y}, best at the top right"
-        if mixed
-        else ""
-    )
+    meaning = f"; dotted: equal combined score, {weights[0]:g} of {x} and {weights[1]:g} of {y}" if mixed else ""
+    meaning += best_corner(x, y)
     return theme.finished(chart, title, [of + meaning, conventions(result.conventions, RULES)], SIDE + 110)
+
+
+def best_corner(x: Any, y: Any) -> str:
+    """Where in the picture what is best by both measures stands."""
+    across, up = (
+        {1.0: high, -1.0: low, 0.0: ""}[better_first(m)]
+        for m, low, high in ((x, "left", "right"), (y, "bottom", "top"))
+    )
+    corner = " ".join(part for part in (up, across) if part)
+    return f"; best at the {corner}" if across and up else ""
 
 
 def run_finding(frame: pl.DataFrame, x: Any, y: Any, mixed: bool) -> str:

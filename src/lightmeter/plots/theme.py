@@ -24,6 +24,8 @@ FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-ser
 #: Width of a single panel, of the panels that stand three in a row, and a height to go with them.
 WIDTH, SMALL, HEIGHT = 520, 200, 320
 _TITLE, _SUBTITLE, _TEXT = 15, 11, 11
+#: Whole numbers that all get a tick.
+_FEW = 12
 #: Mean width of a letter by its size.
 _LETTER = 0.52
 
@@ -54,6 +56,8 @@ def config() -> dict[str, Any]:
             "domainColor": MUTED,
             "tickColor": MUTED,
             "labelLimit": 260,
+            # numbers nearer than this would read as one
+            "labelSeparation": 7,
             "titlePadding": 8,
         },
         "legend": {
@@ -171,6 +175,14 @@ def shapes(names: Sequence[str]) -> Any:
 def legend(**changes: Any) -> Any:
     """A legend above the panels, its entries side by side."""
     return altair().Legend(**({"orient": "top", "direction": "horizontal", "title": None} | changes))
+
+
+def counting(last: int) -> Any:
+    """An axis of whole numbers from 1: of few, each has a tick, and none stands twice."""
+    alt = altair()
+    return (
+        alt.Axis(format="d", values=list(range(1, last + 1))) if last <= _FEW else alt.Axis(format="d", tickMinStep=1)
+    )
 
 
 def apart(places: Sequence[float], gap: float) -> list[float]:

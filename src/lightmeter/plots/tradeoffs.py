@@ -157,7 +157,7 @@ def curve(sweep: SweepResult) -> Chart:
 
 
 _X = "disparity of exposure (0: order drawn at random, 1: ranking as given)"
-_Y = "relevance: share of the ideal's (higher is better)"
+_Y = "relevance: as a share of the ideal ranking's (higher is better)"
 
 
 def _labels(panels: list[Panel]) -> dict[Panel, str]:
@@ -282,6 +282,6 @@ def _told(sweep: SweepResult, frame: pl.DataFrame, panels: list[Panel]) -> list[
         f"{one}mean of {queries}; {what}; user {listed(users)}{area}",
         ""
         if len(panels) == 1
-        else "disparity 0: order drawn at random, 1: ranking as given; relevance: share of the ideal's",
+        else "disparity 0: order drawn at random, 1: ranking as given; relevance: as a share of the ideal ranking's",
         conventions(sweep.conventions, ["depth", "ties"]),
     ]
