@@ -533,13 +533,8 @@ def groups(world: World, m: Any, run: str, query: str, docs: list[str]) -> float
         known = distribution(world, by, query, docs, [1.0] * len(docs))
         if known is None or nothing_known(world, by, query, docs):
             return NAN
-        mass: Shares = {}
-        count: Shares = {}
-        for doc, v in zip(docs, seen, strict=True):
-            one = distribution(world, by, query, [doc], [1.0]) or {}
-            for value, w in one.items():
-                mass[value] = mass.get(value, 0.0) + w * v
-                count[value] = count.get(value, 0.0) + w
+        mass = in_groups(world, by, query, dict(zip(docs, seen, strict=True)))
+        count = in_groups(world, by, query, dict.fromkeys(docs, 1.0))
         means = [mass[v] / count[v] for v in mass if count[v] > 0]
         return min(means) / max(means) if len(means) > 1 and max(means) > 0 else NAN
     if nothing_known(world, by, query, docs[:cut]):

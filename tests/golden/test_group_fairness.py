@@ -198,6 +198,14 @@ def test_attention_bias_ratio() -> None:
     assert pytest.approx(6.7708333) == 50 * (1 / 4 + 1 / 8 + 1 / 32) / 3
 
 
+def test_attention_of_several_values_counts_fully() -> None:
+    """Group exposure counts a multi-valued document fully in each of its values: a has (1 + 1/2)/2, b has 1/2."""
+    c = lm.load(run={"q": ["x", "y"]}, groups={"g": {"x": ["a"], "y": ["a", "b"]}})
+    user = lm.RBP(p=0.5)
+    assert value(c, lm.ABR(by="g", user=user)) == pytest.approx(2 / 3, abs=1e-12)
+    assert value(c, lm.ExposureRatio(by="g", user=user)) == pytest.approx(2 / 3, abs=1e-12)
+
+
 def test_mean_exposures() -> None:
     """Mean exposure by 1/log2(k+1): .6725941869 and .4289612484, ratio .6377712694."""
     assert value(six(), lm.ABR(by="g", user=lm.DCG())) == pytest.approx(0.6377712694, abs=5e-11)

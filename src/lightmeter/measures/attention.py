@@ -137,9 +137,10 @@ class ABR(GroupMeasure):
     """Attention bias ratio: the lowest mean attention of a group over the highest, ``min_a / max_a`` of mean view per
     ranked member.
 
-    In [0, 1], higher is better. All ranked members count, also those below a cutoff. Groups without a ranked member
-    are left out; undefined (``empty_group``) where fewer than two have one. Attention 100 p (1-p)^(k-1) of the paper
-    is ``RBP`` with patience 1 - p. Source: Ghosh et al. 2021.
+    In [0, 1], higher is better. All ranked members count, also those below a cutoff; a multi-valued document counts
+    fully in each of its groups. Groups without a ranked member are left out; undefined (``empty_group``) where fewer
+    than two have one. Attention 100 p (1-p)^(k-1) of the paper is ``RBP`` with patience 1 - p. Source: Ghosh et al.
+    2021.
 
     Examples
     --------
@@ -158,9 +159,9 @@ class ABR(GroupMeasure):
 
     def value(self, block: Block) -> Values:
         columns = block.membership(self.by).columns(None, block.query)
-        members = columns.total(block.valid.astype(np.float64))
+        members = columns.total(block.valid.astype(np.float64), full=True)
         some = members > 0
-        mean = columns.total(block.view(self.user, self.cutoff)) / np.where(some, members, 1.0)
+        mean = columns.total(block.view(self.user, self.cutoff), full=True) / np.where(some, members, 1.0)
         low = np.where(some, mean, np.inf).min(axis=1, initial=np.inf)
         high = np.where(some, mean, 0.0).max(axis=1, initial=0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
