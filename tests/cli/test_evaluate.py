@@ -296,6 +296,26 @@ def test_what_is_not_used_is_told(lightmeter):
     assert "declared, but no measure looks at it: level" in done.err
 
 
+@pytest.mark.parametrize(
+    ("second", "policy", "asks"),
+    [
+        (0.75, (), True),
+        (0.75, ("--policy", "Samples(weight='probability')"), False),
+        (0.7, (), False),
+        (None, (), False),
+    ],
+)
+def test_weights_that_sum_to_1_ask_whether_they_are_the_policy(lightmeter, folder, second, policy, asks):
+    rows = ["query,sample,doc,rank" + (",weight" if second else "")]
+    for query in ("q1", "q2"):
+        for sample, weight, docs in ((1, 0.25, ("d1", "d2")), (2, second, ("d2", "d1"))):
+            rows += [f"{query},{sample},{d},{k}" + (f",{weight}" if second else "") for k, d in enumerate(docs, 1)]
+    (folder / "policy.csv").write_text("\n".join(rows) + "\n", "utf-8")
+    done = lightmeter("evaluate", "policy.csv", "--qrels", "qrels.txt", "-m", "AP", *policy)
+    assert done.code == 0
+    assert ("policy.csv: its weights sum to 1 in every query" in done.err) is asks
+
+
 def test_what_is_given_by_query_leaves_a_trace(lightmeter, folder):
     (folder / "intents.txt").write_text("q1 1 d2 1\nq2 1 d4 1\n", "utf-8")
     done = lightmeter(*AB, "-m", "AP", "--intents", "intents.txt")
