@@ -564,7 +564,11 @@ def groups(world: World, m: Any, run: str, query: str, docs: list[str]) -> float
 def similarity(world: World, m: Any, query: str, docs: list[str], goal: Shares) -> float:
     gains = [world.gain(query, d) for d in docs]
     total = 0.0
-    for k, stop in enumerate(stops(m.user, gains, m.cutoff, world.max_grade), 1):
+    stopping = list(stops(m.user, gains, m.cutoff, world.max_grade))
+    relevant = any(world.gain(query, d) > 0 for d in world.qrels.get(query, {}))
+    if cascade_like(m.user) and not relevant and not any(s > 0 for s in stopping):
+        return NAN
+    for k, stop in enumerate(stopping, 1):
         d = distribution(world, m.by, query, docs[:k], [1.0] * k)
         if stop > 0 and d is not None:
             total += stop * (1.0 - divergence(m.div, *compared(world, m.by, d, goal)))

@@ -213,3 +213,23 @@ def test_mean_exposures() -> None:
     c = six(qrels={"q": dict.fromkeys("abcdef", 1)})
     xi = (3 * 0.6725941869, 3 * 0.4289612484)
     assert value(c, lm.EED(user=lm.DCG(), by="g")) == pytest.approx(xi[0] ** 2 + xi[1] ** 2, abs=1e-8)
+
+
+@pytest.mark.parametrize("user", [lm.ERR(max_grade=1), lm.Cascade(p=1.0, u=0.5)])
+def test_who_never_stops_finds_no_fairness(user: lm.User) -> None:
+    """Where a query has no relevant document, GF of who stops at these only is undefined, not 0; DeltaGF not balanced.
+
+    Query 'missed' has one that is not ranked: 0 is then what the run deserves. RBP stops anyway.
+    """
+    run = {q: ["x", "y"] for q in ("none", "missed", "found")}
+    qrels = {"none": {"x": 0}, "missed": {"x": 0, "z": 1}, "found": {"x": 1}}
+    c = lm.load(run=run, qrels=qrels, groups={"g": {"x": "a", "y": "b"}})
+    for measure in (lm.GF(by="g", div=lm.TV(), user=user), lm.DeltaGF(by="g", positive="a", user=user)):
+        rows = lm.evaluate(c, measure).per_query().select("query", "value", "reason").rows()
+        got = {query: (value, reason) for query, value, reason in rows}
+        assert math.isnan(got["none"][0])
+        assert got["none"][1] == "no_relevant"
+        assert got["missed"] == (0.0, None)
+        assert got["found"][0] > 0
+    patient = lm.evaluate(c, lm.GF(by="g", div=lm.TV(), user=lm.RBP(p=0.5))).per_query()["value"]
+    assert patient.to_list() == pytest.approx([0.5 * 0.5 + 0.25 * 1.0] * 3)

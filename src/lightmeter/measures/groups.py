@@ -19,6 +19,7 @@ from lightmeter.measures.base import BY as BY
 from lightmeter.measures.base import Measure
 from lightmeter.measures.cascade import ERR
 from lightmeter.measures.gains import DCG
+from lightmeter.measures.relevance import ANY
 from lightmeter.params import Choice, Either, Maybe, TermOf, Text, param
 from lightmeter.sums import sum_by
 from lightmeter.targets import SHORTHANDS, Target
@@ -91,8 +92,9 @@ class GF(GroupMeasure):
     Higher is better; in [0, 1] for JSD, NMD and TV. The stopping probability is ERR's where there are judgments, or
     RBP's. A multi-valued document
     is split equally. Undefined (``no_known_member``) where no ranked document's membership is known or there is no
-    target. With ``unknown='drop'`` a rank
-    above which nothing is known adds 0. Source: Sakai et al., ACM TOIS 2023; agrees with NTCIREVAL.
+    target, and (``no_relevant``) for a user who stops at relevant documents only where the query has none. With
+    ``unknown='drop'`` a rank above which nothing is known adds 0. Source: Sakai et al., ACM TOIS 2023; agrees with
+    NTCIREVAL.
 
     Examples
     --------
@@ -132,7 +134,10 @@ def _stopped_similarity(measure: GF | DeltaGF, block: Block, goal: Distribution)
     for ranking, rank, p, some in columns.prefixes_at(alive):
         similar = np.where(some, 1.0 - measure.div.value(p, columns.q[ranking]), 0.0)
         value += sum_by(ranking, stop[ranking, rank] * similar, len(value))
-    return _explained(Values(value), block, measure.by, goal, measure.cutoff)
+    values = Values(value)
+    if measure.user.by_document:  # who stops at relevant documents only never stops where there are none to find
+        values.because((block.count_relevant(ANY) == 0) & ~(stop > 0).any(axis=1), "no_relevant")
+    return _explained(values, block, measure.by, goal, measure.cutoff)
 
 
 def _explained(values: Values, block: Block, by: str, goal: Distribution | None, cutoff: int | None) -> Values:
@@ -153,8 +158,8 @@ class DeltaGF(GroupMeasure):
     """Which way a ranking leans between two values: GF with target (1, 0) minus GF with target (0, 1), ``positive``
     first.
 
-    In [-1, 1]; 0 is balanced, above 0 leans to ``positive``. Only for attributes of two values. Source: Sakai et al.
-    2023, section 4.1.
+    In [-1, 1]; 0 is balanced, above 0 leans to ``positive``. Only for attributes of two values. Undefined as ``GF``.
+    Source: Sakai et al. 2023, section 4.1.
 
     Examples
     --------
