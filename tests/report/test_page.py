@@ -522,6 +522,26 @@ def test_an_audit_of_two_scores_tells_them_apart(tmp_path: Path) -> None:
         assert f'data-v="{made.value("exposure_ratio", "b", score=score)}"' in text
 
 
+@pytest.mark.parametrize(("gap", "even"), [(2.0, False), (0.6, True)])
+def test_an_audit_begins_with_the_shortest_list(tmp_path: Path, gap: float, even: bool) -> None:
+    """The whole list hides what happens at its top; where the interval holds 1 that is said."""
+    rng = np.random.default_rng(2)
+    group = np.where(np.arange(300) % 3 == 0, "bb", "aaa")
+    table = pl.DataFrame({"score": rng.normal(size=300) - gap * (group == "bb"), "team": group})
+    made = lm.audit(table, score="score", group="team", cutoffs=[200, 40], resamples=200)
+    text = lm.write_report(made, tmp_path / "r.html").read_text("utf-8")
+    summary = re.sub(r"<[^>]+>", "", text[text.index('id="summary"') : text.index('id="results"')])
+    top, whole = (made.value("exposure_ratio", "bb", cutoff=k) for k in (40, None))
+    first = f"bb gets {top:.3f} times as much exposure as aaa among the first 40 ("
+    assert first in summary
+    assert summary.index(first) < summary.index(
+        f"bb gets {whole:.3f} times as much exposure as aaa in the whole list ("
+    )
+    assert "among the first 200 (" not in summary
+    assert ("That is below four fifths, but the interval holds 1." in summary) is even
+    assert ("That is below four fifths." in summary) is not even
+
+
 def test_an_audit_after_a_preset(tmp_path: Path) -> None:
     table = people(2000).with_columns(pl.when(pl.col("sex") == "few").then(pl.lit("a")).otherwise("sex").alias("sex"))
     table = table.with_columns(race=pl.Series(["x", "y", "z", "x", "y"] * 400))

@@ -136,26 +136,30 @@ def _groups_with_exposure(result: AuditResult, attribute: str, score: str) -> in
 
 
 def _sentences(result: AuditResult, attributes: list[str], scores: list[str]) -> list[str]:
-    """For each attribute and score the group with the lowest exposure ratio, with its interval."""
+    """For each attribute and score the group with the lowest exposure ratio, with its interval: at the shortest list
+    asked for, which the whole list may hide, then in the whole list.
+    """
     out = []
-    rows = result.rows.filter(
-        pl.col("measure") == "exposure_ratio", pl.col("cutoff").is_null(), pl.col("value").is_finite()
-    )
+    rows = result.rows.filter(pl.col("measure") == "exposure_ratio", pl.col("value").is_finite())
+    lists = sorted(k for k in rows["cutoff"].unique() if k is not None)[:1]
     for a in attributes:
         for s in scores:
-            found = rows.filter(pl.col("attribute") == a, pl.col("score") == s).sort("value").to_dicts()
-            if not found:
-                continue
-            low = found[0]
-            span = "" if low["low"] is None or low["high"] is None else f" ({_span(result, low)})"
-            model = _model(s, scores)
-            ground = group_name(a, low["group"]), group_name(a, low["reference"])
-            below = " That is below four fifths." if low["value"] < FOUR_FIFTHS and result.preset is None else ""
-            out.append(
-                f"{ground[0]} get {low['value']:.3f} times as much exposure as {ground[1]}{model} in the whole list"
-                f"{span}.{below}"
-            )
+            mine = rows.filter(pl.col("attribute") == a, pl.col("score") == s).sort("value")
+            for k in (*lists, None):
+                found = mine.filter(pl.col("cutoff").eq_missing(k)).head(1).to_dicts()
+                out += [_sentence(result, row, _model(s, scores)) for row in found]
     return out
+
+
+def _sentence(result: AuditResult, row: dict[str, Any], model: str) -> str:
+    who, other = (group_name(row["attribute"], row[c]) for c in ("group", "reference"))
+    where = "in the whole list" if row["cutoff"] is None else f"among the first {row['cutoff']:,}"
+    span = "" if row["low"] is None or row["high"] is None else f" ({_span(result, row)})"
+    below = ""
+    if row["value"] < FOUR_FIFTHS and result.preset is None:
+        even = row["high"] is not None and row["low"] is not None and row["low"] <= 1 <= row["high"]
+        below = f" That is below four fifths{', but the interval holds 1' if even else ''}."
+    return f"{who} gets {row['value']:.3f} times as much exposure as {other}{model} {where}{span}.{below}"
 
 
 def _span(result: AuditResult, row: dict[str, Any]) -> str:
