@@ -88,6 +88,8 @@ def test_folds():
         assert sorted(np.concatenate([f.train, f.valid, f.test]).tolist()) == list(range(23))
     with pytest.raises(LightmeterError, match="3 queries make no 5 folds"):
         folds_of(3, 5)
+    with pytest.raises(LightmeterError, match="1 query makes no 3 folds"):
+        folds_of(1, 3)
 
 
 def test_training_and_what_is_written(torch, train, svm, tmp_path):
@@ -121,6 +123,7 @@ def test_training_and_what_is_written(torch, train, svm, tmp_path):
     mine = [score for query, score in run if query in {data.queries[q] for q in fold.test}]
     assert sorted(mine) == sorted(scores.tolist())
     assert all(a[0] != b[0] or a[1] >= b[1] for a, b in itertools.pairwise(run))
+    assert "Holm over all pairs" in (folder / "table.md").read_text("utf-8")
     before = contents(folder)
     code, _, err = train(svm, "--loss", "ee", "--loss", "pairwise", *options, "-o", "two", "-q")
     assert (code, err) == (0, "")
@@ -263,7 +266,7 @@ def test_mistakes(torch, train, svm, tmp_path, options, said):
     assert (code, out) == (2, "")
     assert said in err
     assert "Traceback" not in err
-    assert not (tmp_path / "x" / "models").exists()
+    assert not (tmp_path / "x").exists()
 
 
 def test_data_that_teaches_nothing(torch, train, tmp_path):
@@ -284,6 +287,8 @@ def test_data_that_teaches_nothing(torch, train, tmp_path):
     code, out, err = train("level.svm", "-o", "y", "--folds", 3, "--epochs", 2, "-f", "jsonl")
     assert code == 0, err
     assert json.loads(out.splitlines()[0])["value"] > 0
+    # of one loss there are no pairs to explain
+    assert "Holm" not in (tmp_path / "y/table.md").read_text("utf-8")
 
 
 def test_outcome_by_hand():

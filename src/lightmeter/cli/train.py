@@ -210,11 +210,12 @@ def _render(outcome: Outcome, form: str) -> bytes:
     pairs = _grid(
         outcome.pairs, ["loss_a", "loss_b", "measure", "n"], ["difference", "p", "p_adjusted", "effect", "normality"]
     )
+    legend = _LEGEND if pairs.rows else _LEGEND[:-1]
     if form == "markdown":
         text = markdown(areas, []) + ("\n" + markdown(pairs, []) if pairs.rows else "")
-        return (text + "\n" + "".join(f"{line}.\n" for line in _LEGEND)).encode()
+        return (text + "\n" + "".join(f"{line}.\n" for line in legend)).encode()
     text = text_table(areas, _WIDE) + ("\n" + text_table(pairs, _WIDE) if pairs.rows else "")
-    return (text + "\n" + "".join(f"{line}\n" for line in _LEGEND)).encode()
+    return (text + "\n" + "".join(f"{line}\n" for line in legend)).encode()
 
 
 def _grid(frame: pl.DataFrame, index: list[str], columns: list[str]) -> Grid:

@@ -76,6 +76,7 @@ class Experiment:
                     f"the loss {loss} needs groups. Give them with --group-feature N --bins N=.. or --groups FILE."
                 )
         self.data.check()
+        folds_of(len(self.data.queries), self.settings.folds)  # refused before anything is written
         path, asked = os.path.join(self.folder, "settings.json"), self.record()
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:

@@ -31,7 +31,8 @@ def folds_of(queries: int, parts: int = 5, seed: int = 0) -> list[Fold]:
     (6, 2, 2)
     """
     if queries < parts:
-        raise LightmeterError(f"{queries} queries make no {parts} folds. Accepted: at least one query a fold.")
+        make = "query makes" if queries == 1 else "queries make"
+        raise LightmeterError(f"{queries} {make} no {parts} folds. Accepted: at least one query a fold.")
     order = np.random.default_rng([seed, 5]).permutation(queries)
     part = [np.sort(order[k::parts]) for k in range(parts)]
     made = []
