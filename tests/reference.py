@@ -506,7 +506,7 @@ def group_target(world: World, target: Any, by: str, run: str, query: str) -> Sh
     whole = option("scope", "query") == "collection"
     if name == "relevant":
         pairs = [(q, d) for q in world.qrels for d in world.qrels[q] if world.gain(q, d) > 0 and (whole or q == query)]
-        return pooled(world, by, pairs, own=False)
+        return pooled(world, by, pairs)
     of = option("of", "union")
     if of == "groups":
         if members.by_query:

@@ -76,6 +76,10 @@ class Context:
         """
         return self.once(("distinct", attribute.name), lambda: self._distinct(attribute)[0])
 
+    def count_distinct(self, attribute: Attribute) -> int:
+        """How many values of their own there may be, ranked or judged (``unknown='distinct'``)."""
+        return len(self._distinct(attribute)[1])
+
     def own_value(self, attribute: Attribute, docs: pl.Series) -> NDArray[np.int64]:
         """The values of their own of unknown documents, ranked or judged (``unknown='distinct'``)."""
         index = self.once(("own", attribute.name), lambda: IdIndex(self._distinct(attribute)[1]))

@@ -190,8 +190,14 @@ def _relevant(context: Context, attribute: Attribute) -> Triple:
     rows = np.flatnonzero(judgments.grade > 0)
     group = judgments.query[rows] if attribute.by_query else None
     entry = attribute.index.find(judgments.doc.gather(rows), group)
-    position, value, mass = attribute.pairs(entry, split=True)
-    return judgments.query[rows][position].astype(np.int64), value.astype(np.int64), mass
+    position, codes, mass = attribute.pairs(entry, split=True)
+    query, value = judgments.query[rows], codes.astype(np.int64)
+    if context.unknown == "distinct":  # as in a pool, unknown documents have values of their own
+        own = np.flatnonzero(entry < 0)
+        position = np.concatenate([position, own])
+        value = np.concatenate([value, context.own_value(attribute, judgments.doc.gather(rows[own]))])
+        mass = np.concatenate([mass, np.ones(len(own))])
+    return query[position].astype(np.int64), value, mass
 
 
 def _runs(context: Context, term: Target, run: str) -> list[Ranked]:

@@ -262,7 +262,7 @@ def membership(block: Block, by: str) -> Membership:
             weight = np.concatenate([weight, np.ones(len(own))])[order]
             multi = None if multi is None else np.concatenate([multi, np.ones(len(own))])[order]
     if context.unknown == "distinct":
-        size = max(size, *(int(c.max(initial=-1)) + 1 for c in context.distinct(attribute).values()))
+        size += context.count_distinct(attribute)
     every = attribute.indptr is None and len(position) == entry.size
     return Membership(
         attribute, size, block.shape, position, value, weight, spread, known, known is block.valid, multi, every

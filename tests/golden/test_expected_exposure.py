@@ -160,3 +160,10 @@ def test_robust03(shared_data: Path) -> None:
     mean = lm.evaluate(lm.load(run=run, qrels=qrels), [lm.EED(user=user), lm.EER(user=user), lm.EEL(user=user)]).mean()
     assert mean["n"].to_list() == [100, 100, 100]
     assert mean["value"].to_list() == pytest.approx([1.16775954, 0.04777784, 1.14681811], abs=5e-9)
+
+
+def test_an_unanswered_query_has_the_widest_range_of_exposure():
+    """View at rank 1 is 1, so no range of exposures is wider; q2 is judged and not answered."""
+    c = lm.load(run={"q1": ["a", "b"]}, qrels={"q1": {"a": 1, "b": 1}, "q2": {"a": 1}})
+    result = lm.evaluate(c, [lm.EESpread(user=lm.RBP(p=0.5), part="range")])
+    assert result.per_query()["value"].to_list() == [0.5, 1.0]

@@ -233,3 +233,11 @@ def test_who_never_stops_finds_no_fairness(user: lm.User) -> None:
         assert got["found"][0] > 0
     patient = lm.evaluate(c, lm.GF(by="g", div=lm.TV(), user=lm.RBP(p=0.5))).per_query()["value"]
     assert patient.to_list() == pytest.approx([0.5 * 0.5 + 0.25 * 1.0] * 3)
+
+
+def test_unknown_documents_of_their_own_enter_pools_and_relevant_targets_alike():
+    """a of f, b and c unknown, all ranked and relevant: achieved and target are the same thirds at rank 3."""
+    c = lm.load(run={"q": ["a", "b", "c"]}, qrels={"q": {"a": 1, "b": 1, "c": 1}}, groups={"g": {"a": "f"}})
+    for target in ("pool", "relevant"):
+        result = lm.evaluate(c, [lm.MaxDeviation(by="g", target=target) @ 3], unknown="distinct")
+        assert result.mean()["value"].to_list() == [pytest.approx(0.0, abs=1e-15)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -44,6 +45,12 @@ class EESpread(ExposureMeasure):
     part: Literal["entropy", "range"] = param(
         default="entropy", accepts=Choice(("entropy", "range")), doc="which spread", always=True
     )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        # nobody sees a document more than surely; a measured curve has a unit of its own
+        highest = max(getattr(self.user, "weights", (1.0,)))
+        return 0.0, highest if self.part == "range" else math.inf
 
     def of_run(self, context: Context, ranked: Ranked) -> Values:
         judgments = context.collection.judgments
