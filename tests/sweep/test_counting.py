@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -14,7 +16,7 @@ CASCADE = "Cascade(p=0.9, u=0.6)"
 ABC = {"a": 3.0, "b": 2.0, "c": 1.0}
 
 
-def drawn_curve(samples: int, **more: object) -> Curve:
+def drawn_curve(samples: int, **more: Any) -> Curve:
     """Two queries of weights 3 and 1, one of weight 2 that is not answered, one without relevant documents."""
     c = lm.load(
         {"x": {"q": ABC | {"d": 0.5}, "p": {"c": 2.0, "a": 1.0}, "none": ABC}},
@@ -120,6 +122,15 @@ def test_relevant_documents_without_a_group_leave_no_target() -> None:
     assert lm.sweep(c, by="g", unknown="drop", resamples=2).curves[0].scale.reason.tolist() == ["no_known_member"]
 
 
+def test_groups_beside_documents_have_no_frontier_and_count_relevant_documents() -> None:
+    """a, relevant, and b are of group 1: the ideal exposes a alone, (1)^2, and so does the ranking."""
+    c = lm.load({"x": {"q": ABC}}, {"q": {"a": 1, "c": 0}}, {"g": {"a": "1", "b": "1", "c": "2"}})
+    own, grouped = lm.sweep(c, "RankTransposition", by=[None, "g"], resamples=2).curves
+    assert (own.best is None, grouped.best is None) == (False, True)
+    assert grouped.scale.most.tolist() == [1.0]
+    assert grouped.mean[1][-1] == pytest.approx(1.0)
+
+
 def test_a_list_of_one_counts_where_disparity_is_of_means() -> None:
     c = lm.load({"x": {"q": ABC, "one": {"a": 1.0}}}, {"q": {"c": 1}, "one": {"a": 1}})
     curve = lm.sweep(c, users=CASCADE, resamples=2).curves[0]
@@ -131,7 +142,10 @@ def test_a_list_of_one_counts_where_disparity_is_of_means() -> None:
 def test_two_attributes_are_each_as_if_alone() -> None:
     groups = {"g": {"a": "2", "b": "2", "c": "1"}, "h": {"a": "1", "b": "2", "c": "3"}}
     c = lm.load({"x": {"q": ABC, "p": ABC}}, {"q": {"a": 1, "b": 1, "c": 1}, "p": {"a": 1, "c": 2}}, groups)
-    for curve in lm.sweep(c, "RankTransposition", by=["g", "h"], resamples=2).curves:
+    steps: list[tuple[int, int]] = []
+    both = lm.sweep(c, "RankTransposition", by=["g", "h"], resamples=2, progress=lambda *now: steps.append(now))
+    assert steps == [(1, 1)]
+    for curve in both.curves:
         alone = lm.sweep(c, "RankTransposition", by=curve.by, resamples=2).curves[0]
         assert (curve.mean[0][0], curve.mean[0][-1]) == pytest.approx((0.0, 1.0))
         assert curve.area().value == pytest.approx(alone.area().value, abs=1e-4)

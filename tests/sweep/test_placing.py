@@ -139,10 +139,15 @@ def test_a_curve_that_turns_back_is_judged_by_its_largest_relevance() -> None:
 
 def refined(x: object, y: object, last: float = 1.0, **more: bool) -> tuple[np.ndarray, list[np.ndarray]]:
     asked: list[np.ndarray] = []
+
+    def compute(t: np.ndarray) -> None:
+        asked.append(t)
+        assert len(asked) < 100, "it goes on for ever"
+
     t = refine(
         np.array([0.0, 0.25, 0.5, 0.75, 1.0]),
         last,
-        asked.append,
+        compute,
         lambda t: [(x(t), y(t))],  # type: ignore[operator]
         [more.get("envelope", False)],
     )
@@ -173,6 +178,8 @@ def test_a_jump_is_not_closed_for_ever() -> None:
     t, _ = refined(lambda t: (t > 0.3).astype(float), lambda t: t)
     assert len(t) < 130
     assert np.diff(t).min() < 1e-8
+    back, _ = refined(lambda t: np.where(t > 0.3, 1 - t, t), lambda t: (t > 0.3).astype(float))
+    assert len(back) < 200
 
 
 def test_first_points_of_drawn_curves_rise_in_short_steps() -> None:
