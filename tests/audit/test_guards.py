@@ -291,3 +291,42 @@ def test_one_resample_makes_no_interval():
 def test_a_question_ends_a_message():
     with pytest.raises(lm.LightmeterError, match=r"Did you mean 'score'\?$"):
         lm.audit({"score": [1.0, 2.0], "g": ["a", "b"]}, score="scor", group="g")
+
+
+def test_margins_do_not_give_a_small_cell_away():
+    """f,b = 114 and m,b = 122 - 114 = 8 would follow from the margins, with every combination masked."""
+    people = [("m", "w")] * 273 + [("m", "b")] * 8 + [("f", "b")] * 114
+    table = {"p": range(len(people)), "sex": [s for s, _ in people], "race": [r for _, r in people]}
+    result = lm.audit(table, score="p", group=["sex", "race", "sex,race"], resamples=0)
+    there = shown(result)
+    assert not {("sex", "f"), ("race", "b")} <= set(there)
+    assert not {("sex", "m"), ("race", "w")} <= set(there)
+
+
+@given(st.integers(0, 10**6))
+def test_no_small_cell_of_a_cross_table_can_be_computed(seed: int):
+    """Whatever is shown of a cross table and its margins, another table with another count in each small cell fits."""
+    rng = np.random.default_rng(seed)
+    rows, columns, floor = int(rng.integers(2, 4)), int(rng.integers(2, 6)), 10
+    table = rng.integers(0, 400, (rows, columns))
+    table[rng.random(table.shape) < 0.3] = rng.integers(0, 9)
+    cells = np.arange(table.size).reshape(table.shape)
+    counts = np.concatenate([table.ravel(), table.sum(axis=1), table.sum(axis=0)])
+    totals = [Total(cells.ravel())]
+    totals += [Total(cells[i], table.size + i) for i in range(rows)]
+    totals += [Total(cells[:, j], table.size + rows + j) for j in range(columns)]
+    totals += [Total(table.size + np.arange(rows)), Total(table.size + rows + np.arange(columns))]
+    mask = suppressed(counts, totals, floor)
+    assert mask[(counts > 0) & (counts < floor)].all()
+    hidden = np.flatnonzero(mask)
+    sums = np.zeros((len(totals), len(counts)))
+    for row, total in zip(sums, totals, strict=True):
+        row[total.cells] += 1.0
+        if total.sum_cell is not None:
+            row[total.sum_cell] -= 1.0
+    known = sums[:, hidden]
+    for at in np.flatnonzero(counts[hidden] < floor):
+        unit = np.eye(len(hidden))[at]
+        # it could be computed if its unit vector were a combination of the sums
+        rest = unit - known.T @ np.linalg.lstsq(known.T, unit, rcond=None)[0]
+        assert np.abs(rest).max() > 1e-6

@@ -26,7 +26,8 @@ def suppressed(counts: NDArray[np.int64], totals: Sequence[Total], floor: int) -
 
     All counts from 1 below the floor are. Then, for every total: a single masked cell would be the difference, and
     masked cells of fewer than ``floor`` together would be a group as small, so the smallest of the others goes too,
-    until neither is so. In the end no masked cell can be computed from what is shown.
+    until neither is so. In the end no cell below the floor can be computed from what is shown, as far as sums tell; cells
+    that are masked only to hide others may be.
 
     Parameters
     ----------
@@ -49,13 +50,20 @@ def suppressed(counts: NDArray[np.int64], totals: Sequence[Total], floor: int) -
             _close(mask, counts, total, floor)
         if int(mask.sum()) > before:
             continue
-        open_ = _derivable(mask, counts, totals)
+        open_ = _derivable(mask, counts, totals, floor)
         if open_ is None:
             break
-        candidates = [t for t in totals if open_ in t.cells or open_ == t.sum_cell]
-        if not any(_mask_smallest(mask, counts, t.cells) for t in candidates):
+        if not _open_up(mask, counts, totals, open_):
             break
     return mask
+
+
+def _open_up(mask: Mask, counts: NDArray[np.int64], totals: Sequence[Total], cell: int) -> bool:
+    """Mask one more cell of the sums that a cell is in; where there is none, a sum; at last any, the smallest."""
+    near = [t for t in totals if cell in t.cells or cell == t.sum_cell]
+    sums = [[t.sum_cell for t in some if t.sum_cell is not None] for some in (near, totals)]
+    tried = [*(t.cells for t in near), *(np.array(s, dtype=np.int64) for s in sums), np.arange(len(counts))]
+    return any(_mask_smallest(mask, counts, cells) for cells in tried)
 
 
 def _close(mask: Mask, counts: NDArray[np.int64], total: Total, floor: int) -> None:
@@ -78,8 +86,8 @@ def _mask_smallest(mask: Mask, counts: NDArray[np.int64], cells: NDArray[np.int6
     return True
 
 
-def _derivable(mask: Mask, counts: NDArray[np.int64], totals: Sequence[Total]) -> int | None:
-    """A masked cell that the totals determine together, or None: one where every solution of them is 0."""
+def _derivable(mask: Mask, counts: NDArray[np.int64], totals: Sequence[Total], floor: int) -> int | None:
+    """A masked cell below the floor that the totals determine together, or None: where every solution of them is 0."""
     hidden = np.flatnonzero(mask)
     if not len(hidden) or len(hidden) > CHECKED:
         return None
@@ -98,5 +106,5 @@ def _derivable(mask: Mask, counts: NDArray[np.int64], totals: Sequence[Total]) -
     _, values, right = np.linalg.svd(np.stack(rows), full_matrices=True)
     rank = int((values > 1e-9).sum())
     free = np.abs(right[rank:]).max(axis=0, initial=0.0)
-    fixed = np.flatnonzero(free < 1e-9)
+    fixed = np.flatnonzero((free < 1e-9) & (counts[hidden] < floor))
     return int(hidden[fixed[np.argmin(counts[hidden[fixed]])]]) if len(fixed) else None
