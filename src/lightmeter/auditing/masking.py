@@ -26,8 +26,8 @@ def suppressed(counts: NDArray[np.int64], totals: Sequence[Total], floor: int) -
 
     All counts from 1 below the floor are. Then, for every total: a single masked cell would be the difference, and
     masked cells of fewer than ``floor`` together would be a group as small, so the smallest of the others goes too,
-    until neither is so. In the end no cell below the floor can be computed from what is shown, as far as sums tell; cells
-    that are masked only to hide others may be.
+    until neither is so. In the end no cell below the floor can be computed from what is shown, as far as sums tell;
+    cells that are masked only to hide others may be.
 
     Parameters
     ----------
