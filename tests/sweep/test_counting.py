@@ -172,3 +172,11 @@ def test_depth_progress_and_weights_of_what_is_evaluated() -> None:
     for one, two in zip(result.curves, other.curves, strict=True):
         assert one.mean[1][[0, -1]] == pytest.approx(two.mean[1][[0, -1]], abs=1e-12)
         assert one.area().value == pytest.approx(two.area().value, abs=1e-9)
+
+
+def test_a_group_that_nobody_ranks_is_no_group_of_the_next_query() -> None:
+    groups = {"g": {"a": "1", "z": "2"}}
+    qrels = {"p": {"a": 1, "z": 1}, "q": {"a": 1}}
+    both = lm.load({"x": {"p": ABC, "q": ABC}}, qrels, groups)
+    eer = lm.sweep(both, "RankTransposition", by="g", unknown="drop", resamples=2).curves[0].points.eer
+    assert eer[:, -1] == pytest.approx([0.75, 1.0])  # the ideal of p gives a and z 0.75 each
