@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # time than it saves; and blocks have threads of their own, beside which those of BLAS only spin.
         os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        # Arrow's own pool takes huge pages from the system, which may first have to be put together
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
         gc.disable()  # the process is short, and what it makes is arrays: there are no cycles worth looking for
         _end(_code(sys.argv[1:]))
     return _code(list(arguments))
