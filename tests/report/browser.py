@@ -128,7 +128,9 @@ def browser() -> Iterator[Browser]:
             env={**os.environ, "HOME": profile},
         )
         try:
-            with connect(_tab(Path(profile), process), max_size=None, open_timeout=60, compression=None) as socket:
+            with connect(
+                _tab(Path(profile), process), max_size=None, open_timeout=60, compression=None, ping_interval=None
+            ) as socket:
                 yield Browser(socket)
         finally:
             process.terminate()
