@@ -25,6 +25,7 @@ NEAR = np.log(3e-5)  # ln X below which a document is taken to second order
 AHEAD = np.log(1e-15)  # ln X below which a document counts as still to come
 TINY = 1e-18  # probability that anyone still reads, from which on nothing is added
 CELLS = 49_152  # numbers an array in the cache
+FEW = 40  # batches that one thread works on alone
 
 
 @dataclass(frozen=True)
@@ -184,10 +185,16 @@ def scratch(shape: tuple[int, ...]) -> Array:
     return room
 
 
-def scatter(out: NDArray[Any], work: Callable[[Index], tuple[Index, NDArray[Any]]], batches: list[Index]) -> None:
-    """Add what each batch gives its documents, in the order of the batches."""
+def scatter(
+    out: NDArray[Any], work: Callable[[Index], tuple[Index, NDArray[Any]]], batches: list[Index], *, alone: bool = False
+) -> None:
+    """Add what each batch gives its documents, in the order of the batches; ``alone``: by one thread."""
     runs = [batches[i : i + 4] for i in range(0, len(batches), 4)]
-    for _, parts in in_threads(lambda run: [work(batch) for batch in run], runs):
+    if alone or len(batches) < FEW:  # threads would take longer to start than they save
+        found = ([work(batch)] for batch in batches)
+    else:
+        found = (parts for _, parts in in_threads(lambda run: [work(batch) for batch in run], runs))
+    for parts in found:
         for document, value in parts:
             if out.ndim == 1:
                 np.add.at(out, document.ravel(), value.ravel())

@@ -171,11 +171,13 @@ def _coefficients(data: Lists, readout: Array) -> Array:
     k = np.arange(depth)
     back = (2.0 / points) * (np.exp(-1j * np.outer(angle, k)) * radius**-k) @ readout
 
+    # alone: the steps are so short that threads would wait for the interpreter
     if values == 1:
-        scatter(out[:, 0], lambda batch: _values(data, grid, batch, step, radius, angle, back[:, 0]), grid.batches)
+        one = back[:, 0]
+        scatter(out[:, 0], lambda b: _values(data, grid, b, step, radius, angle, one), grid.batches, alone=True)
         return out
     sums = np.zeros((len(data.y), len(angle)), dtype=np.complex128)
-    scatter(sums, lambda batch: _values(data, grid, batch, step, radius, angle, None), grid.batches)
+    scatter(sums, lambda b: _values(data, grid, b, step, radius, angle, None), grid.batches, alone=True)
     out += sums.real @ back.real
     out -= sums.imag @ back.imag
     return out
