@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import lightmeter as lm
 from lightmeter.exposure.frontier import area, frontiers, mean_frontier
-from lightmeter.sweeping.areas import areas, envelope_area, frontier_areas
+from lightmeter.sweeping.areas import areas, envelope_area, frontier_areas, rough_areas
 from lightmeter.sweeping.curve import interval
 from lightmeter.sweeping.perform import resampled_counts
 
@@ -72,3 +72,11 @@ def test_resamples_draw_as_many_queries_as_count() -> None:
     assert (counts[:, 1] == 0).all()
     assert counts.mean(axis=0) == pytest.approx([1, 0, 1, 1], abs=0.15)
     assert interval(np.array([np.nan])) == (None, None)
+
+
+@given(st.integers(0, 10**6))
+def test_rough_areas_are_near_the_envelopes(seed: int) -> None:
+    """By the middles of 4,000 cells, for curves that turn back, begin late or end early."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.random((3, 6)), rng.random((3, 6))
+    assert rough_areas(x, y, 4000) == pytest.approx(areas(x, y, envelope=True), abs=5e-3)

@@ -152,16 +152,17 @@ def test_the_result_says_what_was_drawn_and_how_sure_it_is() -> None:
 
 def test_errors_of_areas_cover_other_seeds() -> None:
     c = lm.load({"a": RUN}, QRELS)
-    found = [lm.sweep(c, "RankTransposition", USER, samples=24, resamples=2, rng=seed).curves[0] for seed in range(10)]
+    found = [lm.sweep(c, "RankTransposition", USER, samples=24, resamples=2, rng=seed).curves[0] for seed in range(20)]
     middle, told = len(found[0].points.parameter) // 2, [curve.points.sampled for curve in found]
     areas = [curve.area() for curve in found]
     for values, errors in (
         ([a.value for a in areas], [a.se for a in areas]),
         ([k.query_areas[1] for k in found], [s.area[1] for s in told if s]),  # it hardly turns back
+        ([k.query_areas[0] for k in found], [s.area[0] for s in told if s]),  # it does
         ([k.points.eed[0, middle] for k in found], [s.eed[0, middle] for s in told if s]),
         ([k.points.eer[0, middle] for k in found], [s.eer[0, middle] for s in told if s]),
     ):
-        assert np.std(values, ddof=1) == pytest.approx(np.mean(errors), rel=0.5)  # of 10 values it is known to 24%
+        assert np.std(values, ddof=1) == pytest.approx(np.mean(errors), rel=0.5)  # of 20 values it is known to 16%
 
 
 def test_drawn_rankings_follow_the_seed_alone() -> None:

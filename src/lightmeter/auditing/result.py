@@ -54,13 +54,9 @@ class AuditResult:
         LightmeterError
             Where pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise LightmeterError(
-                "to_pandas needs the package 'pandas', which is not installed. Type: pip install pandas"
-            ) from None
-        return pd.DataFrame(self.rows.to_dict(as_series=False))
+        from lightmeter.output.pandas_frame import as_pandas
+
+        return as_pandas(self.rows)
 
     def curve(self) -> pl.DataFrame:
         """``share`` and ``exposure_ratio`` of each group over the cutoffs from 1 to the whole list.

@@ -51,6 +51,29 @@ def areas(x: Array, y: Array, envelope: bool = False) -> Array:
     return out
 
 
+def rough_areas(x: Array, y: Array, cells: int = 64) -> Array:
+    """Areas as :func:`areas` gives them with ``envelope``, by the middles of a few cells: for differences between many
+    curves that are nearly the same, in which what the cells miss cancels.
+
+    Examples
+    --------
+    >>> rough_areas(np.array([[0.0, 1.0, 0.5, 1.0]]), np.array([[0.0, 0.0, 1.0, 1.0]])).tolist()
+    [0.5]
+    """
+    middle = (np.arange(cells) + 0.5) / cells
+    at = np.arange(len(x))
+    first, last = x.argmin(axis=1), x.shape[1] - 1 - x[:, ::-1].argmax(axis=1)
+    highest = np.where(middle <= x[at, first][:, None], y[at, first][:, None], -np.inf)
+    highest = np.where(middle >= x[at, last][:, None], np.maximum(highest, y[at, last][:, None]), highest)
+    for i in range(x.shape[1] - 1):  # points are few, curves many
+        a, c, b, d = x[:, i, None], x[:, i + 1, None], y[:, i, None], y[:, i + 1, None]
+        over = (np.minimum(a, c) <= middle) & (middle <= np.maximum(a, c)) & (a != c)
+        line = b + np.divide(middle - a, c - a, out=np.zeros(over.shape), where=over) * (d - b)
+        highest = np.where(over, np.maximum(highest, line), highest)
+    found: Array = highest.mean(axis=1)
+    return np.where(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1), np.nan, found)
+
+
 def envelope_area(x: Array, y: Array) -> float:
     """Area over [0, 1] of the largest y that a curve has at each x; it may turn back.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.rankings import CELLS, Ranked, chunks_of_like_length
-from lightmeter.sweeping.areas import areas
+from lightmeter.sweeping.areas import rough_areas
 from lightmeter.sweeping.candidates import Candidates
 from lightmeter.sweeping.families import Family
 from lightmeter.sweeping.refining import refine
@@ -276,10 +276,10 @@ def _end(value: Array, place: Codes, groups: int) -> Array:
 
 
 def _area_errors(eed: Array, relevance: Array, scale: Scale, place: Codes) -> Array:
-    """Standard errors of the queries' own areas; where a curve turns back, those of the points sorted by x."""
+    """Standard errors of the queries' own areas."""
     groups, queries, points = eed.shape
     low, high = scale.uniform[place], scale.static[place]
     ranged = scale.ranged[place]
     x = (eed - low[:, None]) / np.where(ranged, high - low, np.nan)[:, None]
-    found = areas(x.reshape(-1, points), relevance.reshape(-1, points))
+    found = rough_areas(x.reshape(-1, points), relevance.reshape(-1, points))
     return jackknife(found.reshape(groups, queries))

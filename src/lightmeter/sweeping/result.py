@@ -109,13 +109,9 @@ class SweepResult:
         LightmeterError
             Where pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise LightmeterError(
-                "to_pandas needs the package 'pandas', which is not installed. Type: pip install pandas"
-            ) from None
-        return pd.DataFrame(self.frame(per_query=per_query).to_dict(as_series=False))
+        from lightmeter.output.pandas_frame import as_pandas
+
+        return as_pandas(self.frame(per_query=per_query))
 
     def plot(self) -> Any:
         """A picture: the disparity-relevance curves.
