@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightmeter.errors import InputError
+from lightmeter.io.arrow import census
 from lightmeter.io.fast import fast_run
 from lightmeter.io.runs import trec_file
 from lightmeter.io.trec import TrecRows
@@ -166,3 +167,12 @@ def test_crlf_and_blank_lines_stay_on_the_fast_path(tmp_path: Path, end: str) ->
     assert fast.doc.to_list() == ["a", "b"]
     assert fast.ignored == {"SYSDESC lines": 1, "blank lines": 1}
     assert fast.source.place(1) == {"where": str(path), "line": 4}
+
+
+@pytest.mark.parametrize(("text", "small"), [("abc  d\n", None), ("abc d\n", 2), ("ab\n\nc\n", None), (" abc\n", None)])
+def test_neighbours_are_seen_across_pieces(monkeypatch, tmp_path, text, small):
+    """Two separators side by side are an empty field, also where one piece ends and the next begins."""
+    (tmp_path / "run").write_text(text, "utf-8")
+    for piece in (1, 2, 3, 4, 64):
+        monkeypatch.setattr("lightmeter.io.arrow._PIECE", piece)
+        assert census(str(tmp_path / "run")) == small

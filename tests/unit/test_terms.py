@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -115,3 +117,10 @@ def test_choices_keep_their_type() -> None:
     for wrong in (True, "2", 3, None):
         with pytest.raises(ValueError):  # noqa: PT011
             Choice((1, 2, "e")).check(wrong)
+
+
+def test_names_of_ours_are_taken_before_they_are_used():
+    """Modules of measures are imported when they are named, and a clash is told all the same."""
+    own = "import lightmeter as lm\nclass Gini(lm.Measure):\n    def value(self, block): ...\n"
+    done = subprocess.run([sys.executable, "-c", own], capture_output=True, text=True, check=False)
+    assert "a measure named Gini exists already (in lightmeter.measures.inequality)" in done.stderr
