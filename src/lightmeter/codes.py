@@ -17,10 +17,8 @@ def freeze(array: NDArray[Any]) -> NDArray[Any]:
 
 def codes_of(column: pl.Series, vocabulary: list[str]) -> NDArray[np.int32]:
     """Index of each string in the vocabulary, which must hold it."""
-    lookup = pl.DataFrame(
-        {"id": vocabulary, "code": np.arange(len(vocabulary), dtype=np.int32)},
-        schema={"id": pl.String, "code": pl.Int32},
-    )
+    # counted by polars: its series of a NumPy array would load masked arrays first
+    lookup = pl.DataFrame({"id": pl.Series(vocabulary, dtype=pl.String)}).with_row_index("code")
     return (
         pl.DataFrame({"id": column})
         .join(lookup, on="id", how="left", maintain_order="left")["code"]

@@ -19,8 +19,10 @@ from lightmeter.threads import in_threads
 Hashes = NDArray[np.uint64]
 #: gives the groups of some rows
 GroupOf = Callable[[NDArray[np.int64]], NDArray[np.integer]]
-#: rows worked on at a time
-STEP = 1 << 20
+#: rows worked on at a time: their hashes stay in the cache
+STEP = 1 << 17
+#: bits a table of entries has at least, at most, and until when it stays in the cache
+_LEAST, _MOST, _CACHED = 10, 26, 20
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -38,6 +40,12 @@ def hash_ids(ids: pl.Series | IdColumn) -> Hashes:
     for _ in in_threads(fill, ids.pieces()):
         pass
     return out
+
+
+def _table_bits(entries: int) -> int:
+    """Bits of the slots' numbers: a slot in 64 is taken while the table stays in the cache, else one in 16 to 32."""
+    roomy = min((64 * entries).bit_length(), _CACHED)
+    return min(max((16 * entries).bit_length(), roomy, _LEAST), _MOST)
 
 
 def _group_of(group: NDArray[np.integer] | GroupOf) -> GroupOf:
@@ -78,9 +86,9 @@ class IdIndex:
         self._order = np.argsort(hashes, kind="stable")
         self._sorted = hashes[self._order]
         self._collides = bool((self._sorted[1:] == self._sorted[:-1]).any())
-        bits = max(int(16 * len(hashes)), 1 << 10).bit_length()
-        self._shift = np.uint64(64 - min(bits, 26))
-        self._bits = np.zeros(1 << min(bits, 26), dtype=bool)
+        bits = _table_bits(len(hashes))
+        self._shift = np.uint64(64 - bits)
+        self._bits = np.zeros(1 << bits, dtype=bool)
         # the ids alone: most rows are turned away before their group is looked at
         self._bits[(plain >> self._shift).astype(np.int64)] = True
 
@@ -109,7 +117,8 @@ class IdIndex:
 
         def near(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             """Rows whose hash is in the index, and the entry that has it."""
-            rows = start + np.flatnonzero(self._bits[(keys[start : start + STEP] >> self._shift).astype(np.int64)])
+            slot = (keys[start : start + STEP] >> self._shift).view(np.int64)
+            rows = start + np.flatnonzero(self._bits.take(slot, mode="clip"))  # no slot is outside; clipping is faster
             h = mix(keys[rows], None if belongs is None else belongs(rows))
             at = np.searchsorted(self._sorted, h)
             at[at == len(self._sorted)] = 0

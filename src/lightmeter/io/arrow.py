@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _COLUMNS = ("query", "second", "doc", "rank", "score", "tag")
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 _MARKS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"PAR1")
 
 
