@@ -27,7 +27,7 @@ def codes_of(column: pl.Series, vocabulary: list[str]) -> NDArray[np.int32]:
     )
 
 
-def changes_of(code: NDArray[np.integer]) -> NDArray[np.int64]:
+def changes_of(code: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.int64]:
     """Rows at which a new value starts."""
     if len(code) == 0:
         return np.zeros(0, dtype=np.int64)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.codes import codes_of, freeze
+from lightmeter.codes import changes_of, codes_of, freeze
 from lightmeter.ids import IdIndex
 from lightmeter.io.tables import JudgmentTable
 
@@ -43,6 +43,13 @@ class Judgments:
     def gain_or_0(self) -> Array:
         """The gains, and a 0 behind them: what the code -1 (not judged) finds."""
         return freeze(np.append(self.gain, 0.0))
+
+    @cached_property
+    def levels(self) -> tuple[NDArray[np.int64], int]:
+        """The level of each of ``gain_or_0``, from 0 for the lowest gain, and the number of levels."""
+        gains = np.sort(self.gain_or_0)
+        different = gains[changes_of(gains)]
+        return freeze(np.searchsorted(different, self.gain_or_0)), len(different)
 
     @cached_property
     def max_grade(self) -> float:

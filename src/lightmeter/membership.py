@@ -70,11 +70,15 @@ class Membership:
     @cached_property
     def ranking(self) -> NDArray[np.int64]:
         """The ranking of each pair."""
+        if self.every:
+            return np.repeat(np.arange(self.shape[0]), self.shape[1])
         return self.position // max(self.shape[1], 1)
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
         """The rank of each pair, from 0."""
+        if self.every:
+            return np.tile(np.arange(self.shape[1]), self.shape[0])
         return self.position % max(self.shape[1], 1)
 
     def of_pairs(self, places: NDArray[Any]) -> NDArray[Any]:

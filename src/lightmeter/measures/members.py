@@ -12,6 +12,7 @@ from lightmeter.block import Block
 from lightmeter.distributions import Distribution
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.measures.groups import NOTHING_KNOWN, anything_known
+from lightmeter.membership import FEW
 from lightmeter.params import Text
 from lightmeter.values import Values
 
@@ -112,6 +113,14 @@ def drops(measure: Any) -> bool:
 def drawn(block: Block) -> bool:
     """Whether a block's rankings are given or drawn; otherwise values are expected ones, of a policy."""
     return block.ranked.sampled or not block.context.policy.stochastic
+
+
+def by_value(value: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
+    """The stable order by a value below ``size``; entries of larger ones are left out."""
+    if size <= FEW:  # a look for each value costs less than sorting
+        return np.concatenate([np.flatnonzero(value == code) for code in range(size)])
+    kept = np.flatnonzero(value < size)
+    return kept[sorted_by(value[kept])]
 
 
 def sorted_by(*codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from lightmeter.measures.groups import BY, GroupMeasure
 from lightmeter.measures.members import (
     BY_DOC,
     VALUE,
+    by_value,
     code_of,
     looked_at,
     member,
@@ -20,6 +21,7 @@ from lightmeter.measures.members import (
     starts_of,
     undefined,
 )
+from lightmeter.membership import FEW
 from lightmeter.params import Choice, Maybe, param
 from lightmeter.sums import sum_by
 from lightmeter.values import Values
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Sums = tuple[Array, Array]
+#: the cost of sorting an entry, and of the calls for a level, in looks at an entry
+SORTING, CALLS = 6, 2000
 #: fewer pairs than this are rounding of memberships
 NONE = 1e-9
 
@@ -112,31 +116,33 @@ class _Places:
     """The places looked at of a block, with the order of their grades."""
 
     def __init__(self, block: Block, top: NDArray[np.bool_]) -> None:
-        levels, level = np.unique(block.grade if block.judgments is not None else 0.0, return_inverse=True)
-        self.level = level.reshape(block.shape).astype(np.int64)
-        self.top, self.levels, self.rankings = top, len(levels), block.shape[0]
-        self.ranking, self.rank = np.nonzero(top)
+        level, self.levels = block.judgments.levels
+        self.level = level[block.judgment].reshape(-1)
+        self.top, self.rankings = top.reshape(-1), block.shape[0]
+        self.at = np.flatnonzero(self.top)
+        self.ranking = self.at // max(block.shape[1], 1)
 
     def count(self, more: Array, less: Array) -> Sums:
         """Weights of the pairs in the right order, and of all, for each ranking; a pair's weight is a product."""
-        at = self.ranking, self.rank
-        return _pairs(self.ranking, self.level[at], more[at], less[at], self.levels, self.rankings)
+        u, v = more.reshape(-1)[self.at], less.reshape(-1)[self.at]
+        return _pairs(self.ranking, self.level[self.at], u, v, self.levels, self.rankings)
 
 
 def _within(block: Block, by: str, places: _Places) -> Sums:
     """Pairs of documents of one group, summed over the groups."""
     m = block.membership(by)
-    looked = np.flatnonzero(places.top[m.ranking, m.rank] & (m.weight > 0))
-    order = looked[sorted_by(m.ranking[looked], m.value[looked])]
-    ranking, weight = m.ranking[order], m.weight[order]
-    start = starts_of(ranking, m.value[order])
-    group = np.cumsum(start == np.arange(len(order))) - 1
-    level = places.level[ranking, m.rank[order]]
-    count = int(group[-1]) + 1 if len(group) else 0
-    of_group = _pairs(group, level, weight, weight, places.levels, count)
-    owner = np.zeros(count, dtype=np.int64)
-    owner[group] = ranking
-    right, total = (sum_by(owner, x, places.rankings) for x in of_group)
+    looked = m.of_pairs(places.top) & (m.weight > 0)
+    order = by_value(np.where(looked, m.value, m.size), m.size)
+    weight, rankings = m.weight[order], places.rankings
+    group = m.value[order] * rankings + m.ranking[order]
+    if m.size > FEW:  # only those that occur
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        owner = group[first] % rankings
+        group = np.repeat(np.arange(len(first)), np.diff(first, append=len(group)))
+    else:
+        owner = np.tile(np.arange(rankings), m.size)
+    of_group = _pairs(group, m.of_pairs(places.level)[order], weight, weight, places.levels, len(owner))
+    right, total = (sum_by(owner, x, rankings) for x in of_group)
     if m.spread is not None:
         # a document spread evenly over c groups is of one group with any other with a chance of 1/c
         told = 1.0 - m.spread
@@ -150,23 +156,40 @@ def _pairs(key: Codes, level: Codes, more: Array, less: Array, levels: int, size
     """Pairs of entries of one key and different levels, by key: the sum of ``more`` of the one of the higher level
     times ``less`` of the other, where the higher level comes first, and everywhere.
 
-    Entries are in order of key and rank. Two levels differ at one highest bit, below a common prefix: for each bit the
-    entries of a prefix are gone through once, so the time is that of ``log2(levels)`` sorts.
+    Entries are in order of key and rank.
+    """
+    above = np.cumsum(np.bincount(level, minlength=levels)[::-1])[:-1].sum()
+    halvings = max(levels - 1, 0).bit_length()
+    by_level = above + CALLS * levels <= halvings * (SORTING * len(level) + CALLS)
+    return (_level_by_level if by_level else _by_halves)(key, level, more, less, levels, size)
+
+
+def _by_halves(key: Codes, level: Codes, more: Array, less: Array, levels: int, size: int) -> Sums:
+    """As :func:`_pairs`, all entries sorted for each bit of the levels: two levels differ at one highest bit, below a
+    common prefix.
     """
     right, total = np.zeros(size), np.zeros(size)
     for bit in range(max(levels - 1, 0).bit_length()):
         prefix = level >> (bit + 1)
-        k, p, u, v, high = key, prefix, more, less, (level >> bit) & 1
-        if prefix.any():
-            order = sorted_by(key, prefix)
-            k, p, u, v, high = key[order], prefix[order], more[order], less[order], high[order]
-        u, v = u * high, v * (1 - high)
-        start = starts_of(k, p)
-        first = np.flatnonzero(start == np.arange(len(k)))
-        run = np.cumsum(u)
-        above = run - (run - u)[start]
-        right += sum_by(k, v * above, size)
-        if len(first):
-            ones, zeros = np.add.reduceat(u, first), np.add.reduceat(v, first)
-            total += sum_by(k[first], ones * zeros, size)
+        order = sorted_by(key, prefix)
+        fresh = starts_of(key[order], prefix[order]) == np.arange(len(order))
+        high = (level[order] >> bit) & 1
+        found = _level_by_level(np.cumsum(fresh) - 1, high, more[order], less[order], 2, int(fresh.sum()))
+        owner = key[order][fresh]
+        right += sum_by(owner, found[0], size)
+        total += sum_by(owner, found[1], size)
+    return right, total
+
+
+def _level_by_level(key: Codes, level: Codes, more: Array, less: Array, levels: int, size: int) -> Sums:
+    """As :func:`_pairs`, the entries of each level and above looked at once: the level is the lower one."""
+    right, total = np.zeros(size), np.zeros(size)
+    for lowest in range(levels - 1):
+        lower = level == lowest
+        below = np.cumsum(less * lower)
+        end = np.cumsum(sum_by(key, less * lower, size))
+        high = np.flatnonzero(~lower)
+        key, level, more, less, passed = key[high], level[high], more[high], less[high], below[high]
+        right += sum_by(key, more * (end[key] - passed), size)
+        total += sum_by(key, more, size) * np.diff(end, prepend=0.0)
     return right, total
