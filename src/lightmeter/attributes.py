@@ -84,7 +84,7 @@ class Attribute:
             ``position`` indexes ``entries``.
         """
         known = np.flatnonzero(entries >= 0)
-        entry = entries[known]
+        entry = entries if len(known) == len(entries) else entries[known]
         if self.indptr is None or self.weights is None:
             return known, self.codes[entry], np.ones(len(known))
         start, count = self.indptr[entry], self.indptr[entry + 1] - self.indptr[entry]

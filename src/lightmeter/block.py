@@ -52,7 +52,9 @@ class Block:
         width = width if depth is None else min(width, depth)
         places = ranked.offsets[rankings][:, None] + np.arange(width)
         self.valid: NDArray[np.bool_] = np.arange(width) < full[:, None]
-        if not self.valid.all():
+        #: whether no place is padding
+        self.full = bool((full >= width).all())
+        if not self.full:
             places = np.where(self.valid, places, 0)
         self.rows = places if ranked.order is None else ranked.order[places]
         self._cache: dict[Any, Any] = {}
@@ -80,7 +82,7 @@ class Block:
     def judgment(self) -> NDArray[np.int32]:
         """The judgment each document has, -1 for none."""
         found = self.ranked.judged_row()[self.rows]
-        return found if self.valid.all() else np.where(self.valid, found, -1)
+        return found if self.full else np.where(self.valid, found, -1)
 
     @cached_property
     def judged(self) -> NDArray[np.bool_]:
@@ -112,13 +114,12 @@ class Block:
 
     def count_relevant(self, rel: float = 1) -> NDArray[np.int64]:
         """Number of documents judged ``rel`` or higher for each ranking's query, ranked or not."""
-        judgments = self.judgments
-        return self.context.once(("relevant", rel), lambda: judgments.relevant(rel))[self.query]
+        return self.judgments.relevant(rel)[self.query]
 
     def ideal(self, depth: int | None = None) -> Array:
         """Grades of the best possible ranking of the judged documents, ``[rankings, ..]``, padded with 0."""
         judgments = self.judgments
-        positive = self.context.once("positive", lambda: judgments.relevant(np.nextafter(0, 1)))[self.query]
+        positive = judgments.relevant(np.nextafter(0, 1))[self.query]
         width = int(positive.max(initial=0))
         width = width if depth is None else min(width, depth)
         at = judgments.offsets[self.query][:, None] + np.arange(width)
@@ -150,8 +151,8 @@ class Block:
     def _cut(self, vector: Callable[[Array], Array], cutoff: int | None) -> Array:
         # neither view nor stop of a rank depends on what stands below it, so what is cut need not be computed
         out = np.zeros(self.shape)
-        out[:, :cutoff] = np.where(self.valid[:, :cutoff], vector(self.grade[:, :cutoff]), 0.0)
-        return out
+        out[:, :cutoff] = vector(self.grade[:, :cutoff])
+        return out if self.full else np.where(self.valid, out, 0.0)
 
     def membership(self, by: str) -> Membership:
         """Memberships of the documents in the values of an attribute, under the call's rule for unknown ones."""
@@ -161,5 +162,9 @@ class Block:
 
     def member_entry(self, by: str) -> NDArray[np.int32]:
         """The entry of each document in an attribute's table, -1 for unknown."""
-        found = self.ranked.member_row(by)[self.rows]
-        return np.where(self.valid, found, -1)
+
+        def look() -> NDArray[np.int32]:
+            found = self.ranked.member_row(by)[self.rows]
+            return found if self.full else np.where(self.valid, found, -1)
+
+        return self.once(("entry", by), look)

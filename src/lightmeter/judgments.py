@@ -38,6 +38,7 @@ class Judgments:
         self.gain: Array = freeze(np.maximum(self.grade, 0.0))
         self.descending: Array = freeze(self.gain[np.lexsort((-self.gain, self.query))])
         self.index = IdIndex(self.doc, self.query)
+        self._relevant: dict[float, NDArray[np.int64]] = {}
 
     @cached_property
     def gain_or_0(self) -> Array:
@@ -63,4 +64,7 @@ class Judgments:
 
     def relevant(self, rel: float) -> NDArray[np.int64]:
         """Number of documents a query with a grade of at least ``rel``."""
-        return np.bincount(self.query[self.gain >= rel], minlength=len(self.offsets) - 1)
+        if rel not in self._relevant:
+            found = np.bincount(self.query[self.gain >= rel], minlength=len(self.offsets) - 1)
+            self._relevant[rel] = freeze(found)
+        return self._relevant[rel]

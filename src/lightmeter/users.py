@@ -63,14 +63,15 @@ class User(Term, abstract=True):
         """
         if not self.by_document:
             return self.view_at(np.arange(1.0, grade.shape[-1] + 1))
-        view = np.ones(grade.shape)
-        np.cumprod(self.continuation(grade)[..., :-1], axis=-1, out=view[..., 1:])
-        return view
+        return _reached(self.continuation(grade))
 
     def stop(self, grade: Array) -> Array:
         """Probability that a rank is the last one seen, no cutoff; shapes as in :meth:`view`."""
         if self.by_document:
-            return self.view(grade) * (1.0 - self.continuation(grade))
+            goes_on = self.continuation(grade)
+            stop = _reached(goes_on)
+            stop *= 1.0 - goes_on
+            return stop
         view = self.view_at(np.arange(1.0, grade.shape[-1] + 2))
         stop = view[:-1] - view[1:]
         if (stop < 0).any():
@@ -79,6 +80,13 @@ class User(Term, abstract=True):
                 "Accepted here: weights that never increase."
             )
         return stop
+
+
+def _reached(goes_on: Array) -> Array:
+    """Probability that each rank is reached, from those of going on at each."""
+    view = np.ones(goes_on.shape)
+    np.cumprod(goes_on[..., :-1], axis=-1, out=view[..., 1:])
+    return view
 
 
 class Cascade(User):
