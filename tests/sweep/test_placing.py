@@ -9,7 +9,7 @@ import lightmeter as lm
 from lightmeter.exposure.transposition import staying
 from lightmeter.sweeping.families import LuceFamily, TranspositionFamily
 from lightmeter.sweeping.points import _rising
-from lightmeter.sweeping.refining import refine, unstable, wide
+from lightmeter.sweeping.refining import errors, lost, refine, unstable, wide
 from lightmeter.sweeping.scale import Scale
 
 RAW = LuceFamily("raw", lm.PlackettLuce(scores="raw"))
@@ -107,37 +107,79 @@ def test_how_much_too_long_steps_are() -> None:
     assert wide(t[:2], np.array([-1e-17, 0.0]))[0] < 1e-9
 
 
-X = np.linspace(0.0, 1.0, 5)
+def circle(t: np.ndarray) -> np.ndarray:
+    return np.array([[np.sin(1.5 * t), 1.0 - np.cos(1.5 * t)]])
+
+
+def encloses(t: np.ndarray) -> np.ndarray:
+    """Area between each chord and its arc of the unit circle."""
+    angle = 1.5 * np.diff(t)
+    return (angle - np.sin(angle)) / 2.0
+
+
+@pytest.mark.parametrize("power", [0.8, 1.0, 1.5])  # steps of one length, falling or rising ones
+def test_what_straight_lines_leave_out_of_an_arc(power: float) -> None:
+    t = np.linspace(0.0, 1.0, 60) ** power
+    x, y = circle(t)[0][:, None] * 1.0
+    found, want = lost(t, x, y)[0], encloses(t)
+    assert found.shape == want.shape
+    assert found[3:] == pytest.approx(want[3:], rel=0.03)
+    assert (found >= 0.97 * want).all()
+
+
+def test_only_what_is_between_0_and_1_counts() -> None:
+    t = np.linspace(0.0, 1.0, 60)
+    (x, y), whole = circle(t)[0][:, None], lost(t, *circle(t)[0][:, None])[0]
+    assert lost(t, x + 2.0, y)[0].tolist() == lost(t, x - 2.0, y)[0].tolist() == [0.0] * 59
+    moved = lost(t, x - x[:, 10:11] + np.diff(x[:, 9:11]) / 4.0, y)[0]  # a quarter of the tenth step is inside
+    assert moved[:10] == pytest.approx([0.0] * 9 + [whole[9] / 4.0])
+    assert moved[11:] == pytest.approx(whole[11:])
+    up = lost(t, 0.0 * x + np.array([[0.5], [1.0], [1.5]]), np.vstack([y, y, y]))
+    assert not up.any()
 
 
 @pytest.mark.parametrize(
-    ("y", "want"),
+    ("x", "y", "want"),
     [
-        ([0, 3.9e-4, 0, 0, 0], []),  # an area of 0.975e-4 hangs on one point
-        ([0, 4.1e-4, 0, 0, 0], [0, 1]),  # 1.025e-4: the steps on both sides of it
-        ([0, -4.1e-4, 0, 0, 0], [0, 1]),
-        ([0, 0, 0, 4.1e-4, 0], [2, 3]),
-        ([0, 1, 0, 0.4, 0], [0, 1, 2, 3]),  # half the mean is 0.35
-        ([0, 1, 0, 0.3, 0], [0, 1]),  # half the mean is 0.325
-        ([0, 0.25, 0.5, 0.75, 1], []),
+        ([0, 0, 0.4, 0.4, 1], [0, 0, 0.2, 0.2, 0.2], 0.02),  # it stands still on both sides: half the triangle
+        ([0, 0.07, 0.47, 0.54, 1], [0, 0, 0.2, 0.2, 0.2], 0.02),  # all but still
+        ([0, 0.09, 0.49, 0.58, 1], [0, 0, 0.2, 0.2, 0.2], 0.0015),  # both triangles are 0.009
+        ([0, 0.2, 0.4, 0.4, 1], [0, 0, 0.2, 0.2, 0.2], 0.02 / 6),  # what is to the left says what it is
+        ([0, 0, 0.4, 0.6, 1], [0, 0, 0.2, 0.2, 0.2], 0.02 / 6),
     ],
 )
-def test_steps_are_halved_where_the_area_hangs_on_them(y: list[float], want: list[int]) -> None:
-    assert np.flatnonzero(unstable(X, np.array(y, dtype=float), False)).tolist() == want
+def test_where_neighbours_tell_nothing_the_curve_may_go_any_way(x: list[float], y: list[float], want: float) -> None:
+    t = np.linspace(0.0, 1.0, 5)
+    assert lost(t, np.array([x], dtype=float), np.array([y], dtype=float))[0, 1] == pytest.approx(want)
 
 
-def test_few_points_hang_on_nothing() -> None:
-    assert unstable(X[:4], np.array([0.0, 1, 0, 1]), False).tolist() == [False] * 3
+@pytest.mark.parametrize(
+    ("error", "want"),
+    [
+        ([[2e-5, 2.9e-5, 0]], []),  # 5e-5 is what an estimate may come to
+        ([[2e-5, 3.1e-5, 0]], [1]),  # a quarter is left
+        ([[4e-5, 8e-5, 0]], [0, 1]),
+        ([[3e-5, 8e-5, 0]], [1]),
+        ([[6e-5, 0, 0], [0, 0, 9e-5], [0, 4e-5, 0]], [0, 2]),
+        ([[1e-3, 1e-3, 1e-5]], [0, 1]),  # all that matters, though not enough
+        ([[NAN, NAN, NAN], [0, 7e-5, 0]], [1]),
+    ],
+)
+def test_the_fewest_steps_are_halved_that_make_areas_stable(error: list[list[float]], want: list[int]) -> None:
+    assert np.flatnonzero(unstable(np.array(error))).tolist() == want
 
 
-def test_a_curve_that_turns_back_is_judged_by_its_largest_relevance() -> None:
-    """What is below the envelope plays no part in the area."""
-    x, y = np.array([0.0, 0.5, 1.0, 0.5, 0.25, 0.5, 1.0]), np.array([1.0, 1, 1, 0, 0.9, 0, 1])
-    assert not unstable(x, y, True).any()
-    assert unstable(x, y, False).any()
+def test_curves_with_unknown_points_and_the_last_step_have_no_error_to_mend() -> None:
+    t = np.linspace(0.0, 1.0, 5)
+    x, y = np.vstack([t, [0, NAN, 0.2, 0.5, 1]]), np.vstack([t**2, t])
+    found = errors(t, x, y, 0.75)
+    assert np.isnan(found[1]).all()
+    assert found[0] == pytest.approx([*lost(t, x, y)[0][:3], 0.0])
+    assert found[0, 2] > 0
 
 
-def refined(x: object, y: object, last: float = 1.0, **more: bool) -> tuple[np.ndarray, list[np.ndarray]]:
+def refined(x: object, y: object, last: float = 1.0) -> tuple[np.ndarray, list[np.ndarray]]:
+    """x and y make ``[points]`` of coordinates, or ``[curves, points]``."""
     asked: list[np.ndarray] = []
 
     def compute(t: np.ndarray) -> None:
@@ -148,8 +190,7 @@ def refined(x: object, y: object, last: float = 1.0, **more: bool) -> tuple[np.n
         np.array([0.0, 0.25, 0.5, 0.75, 1.0]),
         last,
         compute,
-        lambda t: [(x(t), y(t))],  # type: ignore[operator]
-        [more.get("envelope", False)],
+        lambda t: [(np.atleast_2d(x(t)), np.atleast_2d(y(t)))],  # type: ignore[operator]
     )
     return t, asked
 
@@ -172,6 +213,17 @@ def test_points_are_added_where_the_area_needs_them() -> None:
     t, _ = refined(lambda t: t, bump)
     assert np.trapezoid(bump(t), t) == pytest.approx(0.004 * np.sqrt(np.pi), abs=1e-4)
     assert len(t) < 150
+
+
+def test_areas_of_queries_are_looked_after_and_their_steps_are_not() -> None:
+    def x(t: np.ndarray) -> np.ndarray:
+        return np.vstack([t, np.clip((t - 0.4) / 0.05, 0.0, 1.0)])
+
+    straight, _ = refined(x, x)
+    assert straight.tolist() == refined(lambda t: t, lambda t: t)[0].tolist()
+    t, _ = refined(x, lambda t: np.vstack([t, x(t)[1] ** 2]))
+    assert np.trapezoid(x(t)[1] ** 2, x(t)[1]) == pytest.approx(1 / 3, abs=5e-5)
+    assert len(straight) < len(t) < len(straight) + 70
 
 
 def test_a_jump_is_not_closed_for_ever() -> None:

@@ -9,6 +9,9 @@ from lightmeter.exposure.frontier import Frontier
 
 Array = NDArray[np.float64]
 
+#: Pairs of lines over intervals that are compared at once.
+CELLS = 1 << 20
+
 
 def areas(x: Array, y: Array, envelope: bool = False) -> Array:
     """Area over [0, 1] of curves given by points, joined by straight lines; flat before the first and after the last.
@@ -104,18 +107,38 @@ def envelope_area(x: Array, y: Array) -> float:
         rise = (run[at + 1, 1] - run[at, 1]) / np.where(over, run[at + 1, 0] - run[at, 0], 1.0)
         left[i, over] = (run[at, 1] + rise * (a - run[at, 0]))[over]
         right[i, over] = (run[at, 1] + rise * (c - run[at, 0]))[over]
+    # few at a time, to stay in memory: rounding can make as many pieces as there are points, and pairs of them count
+    step = max(CELLS // len(pieces) ** 2, 1)
+    parts = [
+        _under_the_largest(left[:, i : i + step], right[:, i : i + step]) @ (c - a)[i : i + step]
+        for i in range(0, len(a), step)
+    ]
+    return float(sum(parts))
+
+
+def _under_the_largest(left: Array, right: Array) -> Array:
+    """Area below the largest of some lines over intervals of width 1.
+
+    Parameters
+    ----------
+    left, right
+        ``[lines, intervals]``: heights at both ends, -inf where a line is not over an interval.
+    """
+    here = np.isfinite(left).any(axis=1)
+    left, right = left[here], right[here]
     # by the share of the way through an interval: its ends, and wherever two lines cross
-    one, two = np.triu_indices(len(pieces), 1)
+    one, two = np.triu_indices(len(left), 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         start, end = left[one] - left[two], right[one] - right[two]
         cross = start / (start - end)
     cross = np.where((cross > 0) & (cross < 1), cross, 0.0)
-    share = np.sort(np.vstack([np.zeros(len(a)), cross, np.ones(len(a))]), axis=0)
+    none = np.zeros((1, left.shape[1]))
+    share = np.sort(np.vstack([none, cross, none + 1.0]), axis=0)
     value = np.full(share.shape, -np.inf)
     for low, high in zip(left, right, strict=True):
         there = np.isfinite(low)
         value[:, there] = np.maximum(value[:, there], low[there] + share[:, there] * (high[there] - low[there]))
-    return float((np.diff(share, axis=0) * (value[1:] + value[:-1]) / 2.0).sum(axis=0) @ (c - a))
+    return np.asarray((np.diff(share, axis=0) * (value[1:] + value[:-1]) / 2.0).sum(axis=0))
 
 
 def frontier_areas(parts: list[Frontier], weight: Array) -> Array:

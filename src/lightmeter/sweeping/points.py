@@ -11,7 +11,7 @@ from lightmeter.rankings import CELLS, Ranked, chunks_of_like_length
 from lightmeter.sweeping.areas import rough_areas
 from lightmeter.sweeping.candidates import Candidates
 from lightmeter.sweeping.families import Family
-from lightmeter.sweeping.refining import refine
+from lightmeter.sweeping.refining import errors, refine
 from lightmeter.sweeping.scale import Scale
 from lightmeter.threads import in_threads
 from lightmeter.users import User
@@ -69,12 +69,16 @@ class Points:
         ``[queries, points]``, NaN where the run has no ranking.
     sampled
         Where rankings are drawn, how uncertain it is.
+    lost
+        Estimated errors that straight lines leave in the areas: of the mean curve, and the largest of a query's own.
+        NaN where there is no such curve, or rankings are drawn.
     """
 
     parameter: Array
     eed: Array
     eer: Array
     sampled: Sampled | None = None
+    lost: tuple[float, float] = (np.nan, np.nan)
 
 
 class Lists:
@@ -100,7 +104,7 @@ class Lists:
         """The lists of a run; ``at`` is each ranking's place among the queries evaluated, -1 for none."""
         blocks, place = [], []
         for part in chunks_of_like_length(ranked.lengths, CELLS):
-            mine = part[(at[part] >= 0) & (ranked.lengths[part] > 0)]
+            mine = part[at[part] >= 0]
             if len(mine):
                 blocks.append(Candidates(context, ranked, mine, user, cutoff, bys))  # type: ignore[arg-type]
                 place.append(at[mine])
@@ -138,13 +142,18 @@ def exact_points(
         return eed, eer
 
     def curves(t: Array) -> list[tuple[Array, Array]]:
-        return [scale.mean_curve(*table(t, by)) for by, scale in scales.items()]
+        return [scale.all_curves(*table(t, by)) for by, scale in scales.items()]
 
     first, last = np.array(family.start), family.last
     if not lists.blocks:
         first, last = np.array([0.0, 1.0]), 0.0
-    t = refine(first, last, compute, curves, [s.of_means for s in scales.values()])
-    return {by: Points(family.parameters(t), *table(t, by)) for by in bys}
+    t = refine(first, last, compute, curves)
+    out = {}
+    for (by, _), (x, y) in zip(scales.items(), curves(t), strict=True):
+        mean, *own = errors(t, x, y, last).sum(axis=1).tolist()
+        lost = (mean, max((e for e in own if not np.isnan(e)), default=np.nan))
+        out[by] = Points(family.parameters(t), *table(t, by), lost=lost)
+    return out
 
 
 def drawn_points(

@@ -1,4 +1,4 @@
-"""Where to put the points of a curve: close enough for its steps in disparity and for its area."""
+"""Where to put the points of a curve: close enough for its steps in disparity, and for areas, its queries' too."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.sweeping.areas import areas
-
 Array = NDArray[np.float64]
-Curve = tuple[Array, Array]
+Flags = NDArray[np.bool_]
 
 STEP = 0.0185  # in x: below the 0.02 that is asked for
 ROOT_STEP = 0.03  # in the root of x: relevance rises with it at first
 AREA = 1e-4  # an area has to be as stable as this
+SURE = 0.5  # of which an estimate of its error may take up so much
+SLOW = 0.2  # a step along which a curve is slower than this, by its neighbour's pace, tells nothing of the neighbour
 MOST = 600  # points of a curve
 CLOSE = 1e-9  # coordinates that are nearer than this are one
 
@@ -31,21 +31,72 @@ def wide(t: Array, x: Array) -> Array:
     return np.where(np.diff(t) > CLOSE, np.maximum(np.abs(np.diff(x)) / STEP, np.abs(np.diff(root)) / ROOT_STEP), 0.0)
 
 
-def unstable(x: Array, y: Array, envelope: bool) -> Array:
-    """Steps to halve because the area hangs on them: none where leaving every other point out changes little."""
-    if len(x) < 5:
-        return np.zeros(len(x) - 1, dtype=bool)
-    middle = np.arange(1, len(x) - 1, 2)
-    keep = np.setdiff1d(np.arange(len(x)), middle)
-    whole, half = (float(areas(x[None, at], y[None, at], envelope)[0]) for at in (np.arange(len(x)), keep))
-    out = np.zeros(len(x) - 1, dtype=bool)
-    if not abs(whole - half) > AREA:
-        return out
-    # twice the area of the triangles that are cut off
-    a, b, c = middle - 1, middle, middle + 1
-    lost = np.abs((x[c] - x[a]) * (y[b] - y[a]) - (x[b] - x[a]) * (y[c] - y[a]))
-    worst = middle[lost >= 0.5 * lost.mean()]
-    out[worst - 1] = out[worst] = True
+def lost(t: Array, x: Array, y: Array) -> Array:
+    """About how much area, over x in [0, 1], lies between a curve and the straight line of each step.
+
+    A curve that bends evenly encloses ``c h^3 / 12`` with a step of length h in t, and c follows from the triangle of
+    three points, of area ``c h g (h + g) / 4`` for steps h and g. The larger of what the triangles on both sides say
+    is taken. A neighbour along which the curve all but stands still says nothing; where both do, the curve may go any
+    way from corner to corner of the step, and half the triangle below it is taken.
+
+    Parameters
+    ----------
+    t
+        ``[points]``: coordinates, rising.
+    x, y
+        ``[curves, points]``.
+
+    Returns
+    -------
+    array
+        ``[curves, steps]``.
+
+    Examples
+    --------
+    >>> t = np.linspace(0.0, 1.0, 5)
+    >>> float(lost(t, t[None], t[None] ** 2).sum().round(6))  # the area by trapezoids is 11/32, and 1/3 is right
+    0.010417
+    """
+    h, dx, dy = np.diff(t), np.diff(x), np.diff(y)
+    triangle = np.abs(dx[:, :-1] * dy[:, 1:] - dx[:, 1:] * dy[:, :-1]) / 2.0
+    g, k = h[:-1], h[1:]
+    pace = np.hypot(dx, dy) / h
+    tells_left, tells_right = pace[:, :-1] >= SLOW * pace[:, 1:], pace[:, 1:] >= SLOW * pace[:, :-1]
+    none = np.zeros((len(x), 1))
+    before = np.hstack([none, np.where(tells_left, triangle * k * k / (3.0 * g * (g + k)), 0.0)])
+    after = np.hstack([np.where(tells_right, triangle * g * g / (3.0 * k * (g + k)), 0.0), none])
+    told = np.hstack([none > 0, tells_left]) | np.hstack([tells_right, none > 0])
+    between = np.where(told, np.maximum(before, after), np.abs(dx * dy) / 4.0)
+    low, high = np.minimum(x[:, :-1], x[:, 1:]), np.maximum(x[:, :-1], x[:, 1:])
+    inside = np.clip(high, 0.0, 1.0) - np.clip(low, 0.0, 1.0)
+    seen = np.divide(inside, high - low, out=((low >= 0.0) & (high <= 1.0)).astype(np.float64), where=high > low)
+    return np.asarray(between * seen)
+
+
+def unstable(error: Array) -> Flags:
+    """Steps to halve: the fewest that bring the error of every curve's area down far enough.
+
+    Halving a step leaves a quarter of its error.
+
+    Parameters
+    ----------
+    error
+        ``[curves, steps]``, as :func:`lost` gives it.
+
+    Examples
+    --------
+    >>> unstable(np.array([[9e-5, 0.0, 1e-5], [1e-5, 2e-5, 0.0]])).tolist()
+    [True, False, False]
+    """
+    whole = error.sum(axis=1)
+    far = whole > SURE * AREA
+    error, whole = error[far], whole[far]
+    order = np.argsort(-error, axis=1, kind="stable")
+    sorted_ = np.take_along_axis(error, order, axis=1)
+    gone = np.cumsum(sorted_, axis=1) - sorted_  # before each
+    enough = np.minimum((whole - SURE * AREA) / 0.75, 0.9 * whole)
+    out = np.zeros(error.shape[1], dtype=bool)
+    out[order[gone < enough[:, None]]] = True
     return out
 
 
@@ -53,8 +104,7 @@ def refine(
     start: Array,
     last: float,
     curves_at: Callable[[Array], None],
-    curves: Callable[[Array], Sequence[Curve]],
-    envelope: Sequence[bool],
+    curves: Callable[[Array], Sequence[tuple[Array, Array]]],
 ) -> Array:
     """Coordinates that are close enough for all curves.
 
@@ -67,9 +117,8 @@ def refine(
     curves_at
         Computes what is needed at new coordinates.
     curves
-        The curves at coordinates.
-    envelope
-        Of each curve, whether its area is that of the largest y.
+        x and y at coordinates, ``[curves, points]``: mean curves first, each with its queries' own. Steps have to be
+        short for the mean curve; areas have to be stable for all that have one.
 
     Returns
     -------
@@ -80,14 +129,15 @@ def refine(
     curves_at(t)
     while len(t) < MOST:
         parts = np.zeros(len(t) - 1)
-        known = [(c, top) for c, top in zip(curves(t), envelope, strict=True) if not np.isnan(c).any()]
-        for (x, _), _ in known:
-            parts = np.maximum(parts, wide(t, x))
-        if not (parts[t[1:] <= last] > 1.0).any():
-            for (x, y), top in known:
-                parts = np.maximum(parts, np.where(unstable(x, y, top), 2.0, 0.0))
-        number = np.where(t[1:] <= last, np.clip(np.ceil(parts) - 1.0, 0, 8), 0).astype(np.int64)
-        number[np.diff(t) <= CLOSE] = 0
+        found = curves(t)
+        for x, _ in found:
+            if not np.isnan(x[0]).any():
+                parts = np.maximum(parts, wide(t, x[0]))
+        between = (t[1:] <= last) & (np.diff(t) > CLOSE)
+        if not (parts[between] > 1.0).any():
+            for x, y in found:
+                parts = np.maximum(parts, np.where(unstable(errors(t, x, y, last)), 2.0, 0.0))
+        number = np.where(between, np.clip(np.ceil(parts) - 1.0, 0, 8), 0).astype(np.int64)
         if not number.any():
             break
         share = (np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number) + 1.0) / np.repeat(
@@ -98,3 +148,10 @@ def refine(
         curves_at(fresh)
         t = np.unique(np.concatenate([t, fresh]))
     return t
+
+
+def errors(t: Array, x: Array, y: Array, last: float) -> Array:
+    """:func:`lost` in the steps that can be halved: ``[curves, steps]``, NaN for a curve with an unknown point."""
+    between = (t[1:] <= last) & (np.diff(t) > CLOSE)
+    unknown = np.isnan(x + y).any(axis=1, keepdims=True)
+    return np.where(unknown, np.nan, np.where(between, lost(t, x, y), 0.0))

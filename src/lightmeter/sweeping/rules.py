@@ -56,6 +56,7 @@ def rules_of(
     rules |= _axes(users, bys)
     rules |= _how(curves, seed, samples)
     rules["interval"] = f"{LEVEL:.0%} percentile bootstrap over queries, {resamples} resamples, seed {seed}"
+    rules["area"] += _lost(curves)
     long = [c for c in curves if c.last_step > 0.02]
     if long:
         rules["last step"] = (
@@ -104,6 +105,16 @@ def _axes(users: list[tuple[str, User, int | None]], bys: list[str | None]) -> d
     return axes
 
 
+def _lost(curves: list[Curve]) -> str:
+    """What straight lines between points leave out of the areas, where points are exact."""
+    told = []
+    for i, whose in enumerate(("the mean curve's", "a query's own")):
+        found = [c.points.lost[i] for c in curves if np.isfinite(c.points.lost[i])]
+        if found:
+            told.append(f"{max(found):.1e} ({whose})")
+    return f"; estimated error of straight lines at most {' and '.join(told)}" if told else ""
+
+
 def _how(curves: list[Curve], seed: int, samples: int | None) -> dict[str, str]:
     """What was computed exactly, and what from drawn rankings."""
 
@@ -135,6 +146,8 @@ def _facts(curve: Curve) -> dict[str, Any]:
         "points": len(curve.points.parameter),
         "longest_step": _finite(curve.longest_step),
         "last_step": _finite(curve.last_step),
+        "area_error": _finite(curve.points.lost[0]),
+        "query_area_error": _finite(curve.points.lost[1]),
         "samples": None if sampled is None else sampled.paths,
         "queries": int(curve.scale.counted.sum()),
         "left_out": {

@@ -106,6 +106,12 @@ class Scale:
             y = whole @ self.relevance(eer)[all_] / whole.sum(axis=1, keepdims=True)
         return (x[0], y[0]) if counts is None else (x, y)
 
+    def all_curves(self, eed: Array, eer: Array) -> tuple[Array, Array]:
+        """x and y ``[1 + queries, points]`` of the mean curve and of the queries' own, of those that are answered."""
+        x, y = self.mean_curve(eed, eer)
+        here = self.answered
+        return np.vstack([x, self.disparity(eed)[here]]), np.vstack([y, self.relevance(eer)[here]])
+
     @staticmethod
     def rescaled(eed: Array, low: Array, high: Array) -> Array:
         """x of mean EED between means of uniform and static; NaN where there is no range."""
