@@ -62,11 +62,13 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     if not made:
         raise LightmeterError("there is no pair of runs. Accepted: pairs of before and after, such as [('a', 'b')].")
     domain = domain_of(frame["x"].to_numpy(), x), domain_of(frame["y"].to_numpy(), y)
-    signs = better_first(x) or 1.0, better_first(y) or 1.0
+    # where a measure has no better side, up and down are all that can be told
+    directed = bool(better_first(x) and better_first(y))
+    signs = (better_first(x), better_first(y)) if directed else (1.0, 1.0)
     rows = []
     for before, after in made:
         (x0, y0), (x1, y1) = at[before], at[after]
-        effect = _effect(signs[0] * (x1 - x0), signs[1] * (y1 - y0))
+        effect = _effect(signs[0] * (x1 - x0), signs[1] * (y1 - y0), directed)
         px, py = (x1 - x0) / (domain[0][1] - domain[0][0]), (y1 - y0) / (domain[1][1] - domain[1][0])
         length = math.hypot(px, py) * SIDE
         # the head ends at the rim of the point
@@ -84,10 +86,11 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
             }
         )
     moved = pl.DataFrame(rows)
-    kinds = [k for k in _EFFECTS if k in moved["effect"].to_list()]
-    key = theme.legend(symbolType="stroke")
-    scale = alt.Scale(domain=kinds, range=[_EFFECTS[k][0] for k in kinds])
-    dash = alt.Scale(domain=kinds, range=[_EFFECTS[k][1] for k in kinds])
+    looks = {_told(k, directed): look for k, look in _EFFECTS.items()}
+    kinds = [k for k in looks if k in moved["effect"].to_list()]
+    key = theme.strokes()
+    scale = alt.Scale(domain=kinds, range=[looks[k][0] for k in kinds])
+    dash = alt.Scale(domain=kinds, range=[looks[k][1] for k in kinds])
     base = alt.Chart(inline(moved)).encode(
         x=axis("x", x, domain[0]), y=axis("y", y, domain[1]), color=alt.Color("effect:N", scale=scale, legend=key)
     )
@@ -98,7 +101,7 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
         tooltip=["before:N", "after:N"],
     )
     heads = (
-        base.transform_filter("datum.effect != 'no change'")
+        base.transform_filter(f"datum.effect != '{_STILL}'")
         .mark_point(shape="triangle", filled=True, size=110, opacity=1)
         .encode(x=axis("x2", x, domain[0]), y=axis("y2", y, domain[1]), angle=alt.Angle("angle:Q", scale=None))
     )
@@ -115,45 +118,62 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
 
 
 _EFFECTS = {
-    "both better": (theme.GREEN, [1, 0]),
-    "one better, one worse": (theme.ORANGE, [7, 3]),
-    "both worse": (theme.VERMILLION, [2, 2]),
-    "no change": (theme.MUTED, [1, 0]),
+    (1, 1): (theme.GREEN, [1, 0]),
+    (1, 0): (theme.GREEN, [12, 4]),
+    (1, -1): (theme.ORANGE, [7, 3]),
+    (0, 0): (theme.MUTED, [1, 0]),
+    (0, -1): (theme.VERMILLION, [9, 3, 2, 3]),
+    (-1, -1): (theme.VERMILLION, [2, 2]),
 }
+_WORDS = {True: {1: "better", -1: "worse", 0: "equal"}, False: {1: "higher", -1: "lower", 0: "equal"}}
+_VERBS = {True: {1: "improve", -1: "hurt"}, False: {1: "raise", -1: "lower"}}
+_STILL = "no change"
 
 
-def _effect(dx: float, dy: float) -> str:
-    if max(abs(dx), abs(dy)) < 1e-12:
-        return "no change"
-    if min(dx, dy) >= -1e-12:
-        return "both better"
-    return "both worse" if max(dx, dy) <= 1e-12 else "one better, one worse"
+def _told(effect: tuple[int, int], directed: bool) -> str:
+    """An effect on two measures in words, whichever of them it is that changes."""
+    one, two = (_WORDS[directed][e] for e in effect)
+    if effect == (0, 0):
+        return _STILL
+    return f"both {one}" if one == two else f"one {one}, one {two}"
+
+
+def _effect(dx: float, dy: float, directed: bool) -> str:
+    signs = [0 if abs(d) < 1e-12 else 1 if d > 0 else -1 for d in (dx, dy)]
+    return _told((max(signs), min(signs)), directed)
 
 
 def arrow_finding(moved: pl.DataFrame, names: dict[str, str], x: Any, y: Any) -> str:
     """What the changes do."""
+    directed = bool(better_first(x) and better_first(y))
+    signs = (better_first(x), better_first(y)) if directed else (1.0, 1.0)
     effects = moved["effect"].to_list()
-    one, two = brief([x, y])
     if len(effects) == 1:
-        what = {
-            "both better": f"improves {one} and {two}",
-            "both worse": f"hurts {one} and {two}",
-            "no change": f"changes neither {one} nor {two}",
-        }
-        a, b = names[moved["before"][0]], names[moved["after"][0]]
         row = moved.row(0, named=True)
-        gains = (better_first(x) or 1.0) * (row["x2"] - row["x"]) > 0
-        mixed = f"improves {one if gains else two} and hurts {two if gains else one}"
-        return f"From {a} to {b} the change {what.get(effects[0], mixed)}"
-    told = [f"{effects.count(k)} {_verb(k, effects.count(k))}" for k in _EFFECTS if k in effects]
-    return f"Of {len(effects)} changes {listed(told)}"
+        done: dict[str, list[str]] = {}
+        for name, sign, before, after in zip(brief([x, y]), signs, ("x", "y"), ("x2", "y2"), strict=True):
+            change = sign * (row[after] - row[before])
+            verb = "changes neither" if effects[0] == _STILL else "leaves" if abs(change) < 1e-12 else None
+            done.setdefault(verb or f"{_VERBS[directed][1 if change > 0 else -1]}s", []).append(name)
+        told = " and ".join(
+            f"{verb} {(' nor ' if 'neither' in verb else ' and ').join(what)}"
+            + (" as it is" if verb == "leaves" else "")
+            for verb, what in sorted(done.items(), key=lambda part: part[0] == "leaves")
+        )
+        return f"From {names[row['before']]} to {names[row['after']]} the change {told}"
+    kinds = {_told(k, directed): k for k in _EFFECTS}
+    parts = [f"{effects.count(k)} {_verb(kinds[k], effects.count(k), directed)}" for k in kinds if k in effects]
+    return f"Of {len(effects)} changes {listed(parts, len(kinds))}"
 
 
-def _verb(effect: str, n: int) -> str:
+def _verb(effect: tuple[int, int], n: int, directed: bool) -> str:
+    """What so many changes do to both measures."""
     s = "s" if n == 1 else ""
-    return {
-        "both better": f"improve{s} both measures",
-        "one better, one worse": f"improve{s} one and hurt{s} the other",
-        "both worse": f"hurt{s} both",
-        "no change": f"change{s} nothing",
-    }[effect]
+    first, second = ({1: _VERBS[directed][1], -1: _VERBS[directed][-1], 0: "leave"}[e] + s for e in effect)
+    if effect == (0, 0):
+        return f"change{s} nothing"
+    if first == second:
+        return f"{first} both measures" if effect == (1, 1) else f"{first} both"
+    if effect == (0, -1):
+        return f"{second} one and {first} the other as it is"
+    return f"{first} one and {second} the other" + (" as it is" if effect[1] == 0 else "")

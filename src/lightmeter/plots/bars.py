@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -20,13 +20,12 @@ from lightmeter.plots.words import (
 )
 from lightmeter.result import Result
 
-if TYPE_CHECKING:
-    pass
-
 _RULES = ["policy", "ties", "unknown"]
 #: Bars that have their name beside them.
 _NAMED = 60
-_BAR, _BALANCED = 16, 1e-9
+#: Values nearer to 0 are written as 0.000 and lean to no side.
+_BALANCED = 5e-4
+_BAR = 16
 
 
 def leaning_frame(result: Result, measure: Any = None, run: str | None = None) -> pl.DataFrame:
@@ -142,22 +141,25 @@ def leaning_finding(frame: pl.DataFrame, toward: str, away: str, run: str | None
     """To which side how many lean, and which one most."""
     value = frame["value"]
     plus, minus = int((value > _BALANCED).sum()), int((value < -_BALANCED).sum())
-    side, many = (toward, plus) if plus >= minus else (away, minus)
-    extreme = frame.row(0 if plus >= minus else -1, named=True)
+    side, many, other, few = (toward, plus, away, minus) if plus >= minus else (away, minus, toward, plus)
+    even = len(frame) - plus - minus
+    if not many and run is not None:
+        return f"{short_names([run])[run]} is balanced on {counted(len(frame), 'query', 'queries')}"
     if not many:
-        return "All are balanced"
+        return "All runs are balanced" if len(frame) > 1 else f"{names[frame['name'][0]]} is balanced"
+    balanced = f", {even} balanced" if even else ""
     if run is not None:
-        rest = len(frame) - plus - minus
-        even = f", {rest} balanced" if rest else ""
-        other = away if side == toward else toward
         told = f"{short_names([run])[run]} leans to {side} on {many} of {counted(len(frame), 'query', 'queries')}"
-        return f"{told}, to {other} on {plus + minus - many}{even}"
-    most = f"{names[extreme['name']]} the most ({number(extreme['value'])})"
+        return f"{told}, to {other} on {few}{balanced}"
+    size = value if plus >= minus else -value
+    ends = frame.filter(size >= size.max() - _BALANCED)  # type: ignore[operator]
+    most = f", {names[ends['name'][0]]} the most ({number(ends['value'][0])})" if len(ends) == 1 else ""
+    if len(frame) == 1:
+        return f"{names[frame['name'][0]]} leans to {side} ({number(frame['value'][0])})"
     if many == len(frame):
-        return f"{'Every run leans' if many > 1 else names[extreme['name']] + ' leans'} to {side}" + (
-            f", {most}" if many > 1 else f" ({number(extreme['value'])})"
-        )
-    return f"{many} of {counted(len(frame), 'run')} lean{'s' if many == 1 else ''} to {side}, {most}"
+        return f"Every run leans to {side}{most}"
+    rest = f", {few} to {other}" if few else ""
+    return f"{many} of {counted(len(frame), 'run')} lean{'s' if many == 1 else ''} to {side}{most}{rest}{balanced}"
 
 
 def _signed(result: Result, measure: Any) -> Any:

@@ -12,6 +12,7 @@ from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.scatter import FEWEST_ORDERED
 from lightmeter.plots.words import (
+    alike,
     better_first,
     conventions,
     counted,
@@ -22,6 +23,9 @@ from lightmeter.plots.words import (
     short_names,
 )
 from lightmeter.result import Result
+
+#: Areas that differ by less are equal.
+_EQUAL = 1e-9
 
 if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult
@@ -119,14 +123,27 @@ def order_finding(frame: pl.DataFrame, kinds: list[str], measure: str, sign: flo
         part = frame.filter(pl.col("policy") == kind)
         if len(part) >= FEWEST_ORDERED:
             taus.append((kind, sign * kendall(part["static"].to_numpy(), part["area"].to_numpy()).tau))
-    told = listed([f"tau {number(t)} with {k}" for k, t in taus if np.isfinite(t)])
-    agree = f"The order by {measure} goes with the area ({told})" if told else ""
+    known = [(k, t) for k, t in taus if np.isfinite(t)]
+    agree = ""
+    if known:
+        words = list(dict.fromkeys(alike(t) for _, t in known))
+        if len(words) == 1:
+            told = listed([f"tau {number(t)} with {k}" for k, t in known])
+            agree = f"{measure} and the area order the runs {words[0]} ({told})"
+        else:
+            told = listed([f"{alike(t)} with {k} (tau {number(t)})" for k, t in known])
+            agree = f"{measure} and the area order the runs {told}"
     if len(kinds) < 2:
         return agree or f"{kinds[0]}: {counted(len(frame), 'run')}"
     pair = frame.pivot(on="policy", index="run", values="area").drop_nulls(kinds[:2])
-    wins, n = int((pair[kinds[0]] > pair[kinds[1]]).sum()), len(pair)
+    gap, n = pair[kinds[0]] - pair[kinds[1]], len(pair)
     if not n:
         return f"{agree}, but not across policies" if agree else "No run has both policies"
-    which = "every run" if wins == n and n > 1 else f"{wins} of {counted(n, 'run')}" if n > 1 else "the run"
-    better = f"{kinds[0]} gives more area than {kinds[1]} for {which}"
+    wins, losses = int((gap > _EQUAL).sum()), int((gap < -_EQUAL).sum())
+    first, second, most = (kinds[0], kinds[1], wins) if wins >= losses else (kinds[1], kinds[0], losses)
+    if not most:
+        better = f"{first} and {second} give the same area (EEAUC)"
+    else:
+        which = "every run" if most == n and n > 1 else f"{most} of {counted(n, 'run')}" if n > 1 else "the run"
+        better = f"{first} gives more area (EEAUC) than {second} for {which}"
     return f"{better}. {agree}" if agree else better

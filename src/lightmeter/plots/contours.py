@@ -3,45 +3,57 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.labels import Box
+from lightmeter.plots.labels import Box, along, covered
 
 #: Width and height of a picture of two measures.
 SIDE = 400
 _CONTOURS = 9
-#: Where on a contour line its level is written.
-_ALONG = 0.9
+#: Where on a contour line its level may be written, first where it is looked for first.
+_ALONG = (0.9, 0.78, 0.66, 0.22, 0.1, 0.54, 0.34)
 
 
-def contours(weights: tuple[float, float], domain: Any) -> tuple[list[Chart], list[Box]]:
-    """Lines of equal combined score within the picture, with their level beside the lower end."""
+def contours(
+    weights: tuple[float, float], domain: Any, dots: Sequence[tuple[float, float]] = ()
+) -> tuple[list[Chart], list[Box]]:
+    """Lines of equal combined score within the picture, their level on them where no dot is, and what they cover."""
     alt = altair()
     (x0, x1), (y0, y1) = domain
     low, high = weights[0] * x0 + weights[1] * y0, weights[0] * x1 + weights[1] * y1
     step = _step((high - low) / _CONTOURS)
     digits = _digits(step)
-    lines = []
+    busy = [(x - 7, y - 7, x + 7, y + 7) for x, y in dots]
+    lines: list[dict[str, Any]] = []
+    boxes: list[Box] = []
     for i in range(math.ceil(low / step), math.floor(high / step) + 1):
         ends = _ends(round(i * step, 10), weights, domain)
-        if ends is not None:
-            at = {"at_" + c: ends[c] + _ALONG * (ends[c + "2"] - ends[c]) for c in ("x", "y")}
-            lines.append({"level": f"{i * step:.{digits}f}", **ends, **at})
+        if ends is None:
+            continue
+        spots = [{c: ends[c] + part * (ends[c + "2"] - ends[c]) for c in ("x", "y")} for part in _ALONG]
+        best = min(spots, key=lambda spot: covered(_level_box(spot, domain), busy))
+        lines.append({"level": f"{i * step:.{digits}f}", **ends, "at_x": best["x"], "at_y": best["y"]})
+        boxes += [_level_box(best, domain)]
+        boxes += along(to_pixels(ends["x"], ends["y"], domain), to_pixels(ends["x2"], ends["y2"], domain), 1.0)
     if not lines:
         return [], []
     base = alt.Chart(inline(pl.DataFrame(lines)))
     rules = base.mark_rule(strokeDash=[2, 3], color=theme.MUTED, opacity=0.7).encode(
         x="x:Q", y="y:Q", x2="x2:Q", y2="y2:Q"
     )
-    texts = base.mark_text(align="left", dx=4, dy=-5, fontSize=10, color=theme.MUTED).encode(
-        x="at_x:Q", y="at_y:Q", text="level:N"
-    )
-    spots = [to_pixels(line["at_x"], line["at_y"], domain) for line in lines]  # type: ignore[arg-type]
-    return [rules, texts], [(a, b - 4, a + 30, b + 14) for a, b in spots]
+    level = base.encode(x="at_x:Q", y="at_y:Q", text="level:N")
+    look = {"fontSize": 10, "color": theme.MUTED, "baseline": "middle"}
+    return [rules, level.mark_text(**look, **theme.RIM), level.mark_text(**look)], boxes
+
+
+def _level_box(spot: dict[str, float], domain: Any) -> Box:
+    x, y = to_pixels(spot["x"], spot["y"], domain)
+    return x - 13, y - 7, x + 13, y + 7
 
 
 def _ends(level: float, weights: tuple[float, float], domain: Any) -> dict[str, float] | None:

@@ -56,7 +56,7 @@ def cutoffs(
     Returns
     -------
     alt.Chart
-        A Vega-Altair chart: a line a group; of many the six largest.
+        A Vega-Altair chart: a line a group; of many the six that are farthest from equal, those beyond chance first.
 
     Raises
     ------
@@ -74,35 +74,47 @@ def cutoffs(
         pl.col(c).map_elements(lambda g: group_name(about, g), pl.String) for c in ("group", "reference")
     )
     groups = frame["group"].unique(maintain_order=True).to_list()
-    left_out = groups[_MOST:]
+    if len(groups) > _MOST:
+        far = {g: _distance(frame.filter(pl.col("group") == g)) for g in groups}
+        kept = sorted(groups, key=lambda g: far[g], reverse=True)[:_MOST]
+        left_out, groups = [g for g in groups if g not in kept], kept
+    else:
+        left_out = []
     last = dict(frame.group_by("group").agg(pl.col("value").sort_by("cutoff").last()).iter_rows())
-    groups = sorted(groups[:_MOST], key=lambda g: -(last[g] or 0.0))
+    groups = sorted(groups, key=lambda g: -(last[g] or 0.0))
     frame = frame.filter(pl.col("group").is_in(groups))
     ratio = measure == "exposure_ratio"
     reference = frame["reference"][0]
-    high = float(frame.filter(pl.col("cutoff") >= 10)["high"].drop_nulls().max() or 0.0)  # type: ignore[arg-type]
-    most = float(frame.filter(pl.col("cutoff") >= 10)["value"].drop_nulls().max() or 1.0)  # type: ignore[arg-type]
+    # the axis follows what has a band: before, chance alone may make a ratio large
+    firm = frame.filter(pl.col("cutoff") >= 10, pl.col("low").is_not_null())
+    shown = firm if len(firm) and ratio else frame.filter(pl.col("cutoff") >= 10)
+    high, most = (float(shown[c].drop_nulls().max() or least) for c, least in (("high", 0.0), ("value", 1.0)))  # type: ignore[arg-type]
     top = theme.nice_ceiling(max(min(high, 2 * most), most, 1.2 if ratio else 0.0))
     top = top if ratio else min(top, 1.0)
     longest = int(frame["cutoff"].max())  # type: ignore[arg-type]
     x = alt.X(
         "cutoff:Q",
-        title="k: how many from the top are looked at (logarithmic scale)",
+        title="k: number of places looked at, from the top of the ranking (to the right: more; logarithmic)",
         scale=alt.Scale(type="log", domain=[1, longest], nice=False),
         axis=alt.Axis(format=",~g", values=_ticks(longest)),
     )
-    name = f"exposure ratio to {reference}" if ratio else "share of the first k"
+    whose = f"exposure of {groups[0]}" if len(groups) == 1 else "exposure of a group"
+    name = f"{whose} as a multiple of {reference}'s" if ratio else "share of the first k places"
     y = alt.Y(
         "value:Q",
-        title=f"{name} (1: equal)" if ratio else f"{name} (thin line: share of all)",
+        title=theme.axis_title(
+            f"{name} ({'1: equal, below 1: less' if ratio else 'thin line: share of all'})", theme.HEIGHT
+        ),
         scale=alt.Scale(domain=[0, top], clamp=False),
         axis=alt.Axis(format=".1f" if ratio else "%"),
     )
-    key = None if len(groups) == 1 else theme.legend(symbolType="stroke")
+    key = None if len(groups) == 1 else theme.strokes()
     color = alt.Color("group:N", scale=theme.colours(groups), legend=key)
     frame = frame.with_columns(firm=pl.when(pl.col("low").is_not_null()).then("value"))
     base = alt.Chart(inline(frame)).encode(x=x)
-    band = base.mark_area(opacity=0.18, clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", color=color)
+    band = base.mark_area(opacity=0.18 if len(groups) < 4 else 0.07, clip=True).encode(
+        y=alt.Y("low:Q"), y2="high:Q", color=color
+    )
     # without a band chance alone may rule: such a part of a line is drawn thin
     thin = base.mark_line(clip=True, strokeWidth=1, opacity=0.7).encode(y=y, color=color)
     line = base.mark_line(clip=True).encode(
@@ -125,7 +137,7 @@ def cutoffs(
         f"{groups[0]}; " * (len(groups) == 1)
         + f"the band holds for the whole curve at once{few}; {rules.get('intervals', '').split(', percentile')[0]}",
         f"exposure: {rules['exposure'].split('; beside')[0]}" if ratio and "exposure" in rules else "",
-        f"not shown: {listed(left_out)}" if left_out else "",
+        f"nearer to equal and not shown: {listed(left_out)}" if left_out else "",
     ]
     return theme.finished(chart, finding(frame, ratio, groups), told, theme.WIDTH + 60)
 
@@ -136,7 +148,9 @@ def _references(frame: pl.DataFrame, ratio: bool, groups: list[str], longest: in
     if not ratio:
         even = frame.group_by("group", maintain_order=True).agg(pl.col("even").first())
         color = alt.Color("group:N", scale=theme.colours(groups))
-        return [alt.Chart(inline(even)).mark_rule(strokeWidth=1, opacity=0.8).encode(y="even:Q", color=color)]
+        dash = alt.StrokeDash("group:N", scale=theme.dashes(groups))
+        rule = alt.Chart(inline(even)).mark_rule(strokeWidth=1, opacity=0.8)
+        return [rule.encode(y="even:Q", color=color, strokeDash=dash)]
     lines = pl.DataFrame({"at": [1.0, FOUR_FIFTHS], "told": ["equal", "four fifths"], "k": [float(longest)] * 2})
     base = alt.Chart(inline(lines))
     rule = base.mark_rule(color=theme.INK, strokeWidth=1, strokeDash=[4, 3]).encode(y="at:Q")
@@ -146,7 +160,9 @@ def _references(frame: pl.DataFrame, ratio: bool, groups: list[str], longest: in
 
 def finding(frame: pl.DataFrame, ratio: bool, groups: list[str]) -> str:
     """Where the group that is worst off is below equality with its whole band, and where below four fifths."""
-    worst = min(groups, key=lambda g: _mean_gap(frame.filter(pl.col("group") == g)))
+    # whoever is below beyond chance comes before who may be so by chance only
+    parts = {g: frame.filter(pl.col("group") == g) for g in groups}
+    worst = min(groups, key=lambda g: (not _beyond(parts[g], low=True), _mean_gap(parts[g])))
     mine = frame.filter(pl.col("group") == worst, pl.col("value").is_not_null()).sort("cutoff")
     if mine.is_empty():
         return f"{worst} is nowhere defined"
@@ -160,13 +176,31 @@ def finding(frame: pl.DataFrame, ratio: bool, groups: list[str]) -> str:
     elif above.any():
         told = f"{more} {_where(mine, above)}, beyond chance"
     else:
-        under = mine["value"] < even
-        told = f"{less} {_where(mine, under)}" if 2 * under.sum() >= len(mine) else f"{more} {_where(mine, ~under)}"
+        under, over = mine["value"] < even, mine["value"] > even
+        if not under.any() and not over.any():
+            same = f"has the same exposure as {reference}" if ratio else "is as common at the top as in all"
+            return f"{worst} {same} at every cutoff"
+        told = f"{less} {_where(mine, under)}" if under.sum() >= over.sum() else f"{more} {_where(mine, over)}"
         told += ", but chance could explain it"
     if not ratio:
         return told
     low = mine["value"] < FOUR_FIFTHS
-    return f"{told}; below four fifths {_where(mine, low)}" if low.any() else f"{told}; never below four fifths"
+    four = f"below four fifths {_where(mine, low)}" if low.any() else "never below four fifths"
+    others = [g for g in groups if g != worst and _beyond(parts[g], low=True)] if below.any() else []
+    also = f"; so {'has' if len(others) == 1 else 'have'} {listed(others, 2)} somewhere" if others else ""
+    return f"{told}; {four}{also}"
+
+
+def _beyond(part: pl.DataFrame, *, low: bool) -> bool:
+    """Whether a group is somewhere below equality (or above) with its whole band."""
+    outside = part["high"] < part["even"] if low else part["low"] > part["even"]
+    return bool(outside.fill_null(False).any())
+
+
+def _distance(part: pl.DataFrame) -> tuple[bool, float]:
+    """How far a group is from equality: beyond chance or not, then by how much."""
+    gap = _mean_gap(part)
+    return _beyond(part, low=True) or _beyond(part, low=False), abs(gap) if gap < float("inf") else -1.0
 
 
 def _mean_gap(part: pl.DataFrame) -> float:

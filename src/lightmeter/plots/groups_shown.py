@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult
 
 _RULES = ["policy", "ties", "unknown"]
+_ONE = "1 = what rank 1 gets"
+#: Groups whose values differ by less than this share are told to be equal.
+_ALIKE, _EQUAL = 5e-3, "equal"
 
 
 def exposure_frame(
@@ -95,7 +98,7 @@ def exposure(
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> r = lm.evaluate(c, "MeanExposure(by='side', user=Inverse)")
     >>> lm.plots.exposure(r).to_dict()["title"]["text"]
-    ['MeanExposure: f gets 2.00 times as much as m in x and m', 'gets 2.00 times as much as f in y']
+    ['f gets more mean exposure than m in x (2.00 times); m more', 'than f in y (2.00 times)']
     """
     alt = altair()
     frame = exposure_frame(of, measure, cutoff, attribute=attribute, score=score)
@@ -109,22 +112,25 @@ def exposure(
     )
     if isinstance(of, Result):
         one = _by_group(of, measure)
-        axis, what = f"mean {one}".replace("mean Mean", "Mean", 1), brief([one])[0]
+        what, axis = noun(one)
         n = sorted(set(of.mean().filter(pl.col("measure") == str(one), pl.col("n") > 0)["n"].to_list()))
-        about = [f"means over {counted(n[-1], 'query', 'queries')}", conventions(of.conventions, _RULES)]
+        about = [f"{one}: means over {counted(n[-1], 'query', 'queries')}", conventions(of.conventions, _RULES)]
         lines = "95% interval of the rankings drawn"
     else:
-        axis = what = str(measure or "exposure")
+        what = str(measure or "exposure").replace("_", " ")
+        axis = f"mean {what} of a member ({_ONE})" if what == "exposure" else what
         top = "the whole list" if cutoff is None else f"the first {cutoff}"
         about = [top, f"user {of.conventions['user']}" if "user" in of.conventions else ""]
         lines = f"95% interval, {of.conventions.get('intervals', '').removeprefix('95%, ').split(', percentile')[0]}"
-    high = frame.select(pl.max_horizontal("value", "high").max()).item()
+    high = max(0.0, frame.select(pl.max_horizontal("value", pl.col("high").fill_nan(None)).max()).item())
+    low = min(0.0, frame.select(pl.min_horizontal("value", pl.col("low").fill_nan(None)).min()).item())
+    high, low = (high + 0.22 * (high - low) or 1.0), low - (0.22 * (high - low) if low < 0 else 0.0)
     width = 300 if len(names) == 1 else 190
     y = alt.Y("name:N", sort=groups, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=6))
     x = alt.X(
         "value:Q",
-        title=theme.wrapped(axis, width + 30, 12),
-        scale=alt.Scale(domain=[0, high * 1.22], nice=False),
+        title=theme.axis_title(axis, width - 15),
+        scale=alt.Scale(domain=[low, high], nice=False),
         axis=alt.Axis(tickCount=3),
     )
     base = alt.Chart().encode(y=y)
@@ -136,9 +142,14 @@ def exposure(
     layers = [bars]
     spread = bool(frame["low"].is_finite().any())
     if spread:
-        layers.append(base.mark_rule(color=theme.INK).encode(x=alt.X("low:Q"), x2="high:Q"))
+        # on a white rim, so that a dark bar does not hide them
+        for color, thick, size in (("white", 5, 14), (theme.INK, 2, 11)):
+            layers.append(base.mark_rule(color=color, strokeWidth=thick).encode(x=alt.X("low:Q"), x2="high:Q"))
+            ends = base.mark_tick(color=color, thickness=thick, size=size, opacity=1, orient="vertical")
+            layers += [ends.encode(x=alt.X(f"{end}:Q")) for end in ("low", "high")]
     numbers = base.mark_text(align="left", dx=6).encode(x=alt.X("edge:Q"), text="told:N")
-    frame = frame.with_columns(edge=pl.max_horizontal("value", pl.col("high").fill_null(0.0).fill_nan(0.0)))
+    # the number stands at the end of the bar and of its interval
+    frame = frame.with_columns(edge=pl.max_horizontal("value", pl.col("high").fill_nan(None), pl.lit(0.0)))
     layers.append(numbers)
     panel = alt.layer(*layers).properties(width=width, height=len(groups) * 30)
     if len(names) == 1:
@@ -148,29 +159,80 @@ def exposure(
         order = list(names.values())
         chart = panel.facet(facet=alt.Facet("run:N", sort=order, title=None), columns=3, data=inline(frame))
     if spread:
-        about[0] += f"; lines: {lines}"
+        wide = frame.select((pl.col("high") - pl.col("low")).fill_nan(None).max()).item()
+        narrow = " (some or all narrower than their ends)" if wide * width < 6 * (high - low) else ""
+        about[0] += f"; black lines: {lines}{narrow}"
     whole = min(len(names), 3) * (width + 50) if len(names) > 1 else theme.WIDTH - 60
     return theme.finished(chart, exposure_finding(frame, what), about, whole)
 
 
 def exposure_finding(frame: pl.DataFrame, what: str) -> str:
-    """How many times as much the group with the most gets as the one with the least, run by run."""
-    told = []
-    for (run,), part in frame.filter(pl.col("group") != "unknown").group_by("run", maintain_order=True):
-        rows = part.sort("value", descending=True).to_dicts()
+    """Which group gets most and which least, how many times as much, and in which runs."""
+    found: dict[tuple[str, str], list[str]] = {}
+    several = frame["run"].n_unique() > 1
+    for (run,), part in frame.filter(pl.col("name") != "unknown").group_by("run", maintain_order=True):
+        rows = part.sort("value", descending=True, maintain_order=True).to_dicts()
+        where = f" in {run}" if several else ""
         if len(rows) < 2:
+            found.setdefault(("", ""), []).append(where)
             continue
         most, least = rows[0], rows[-1]
-        if most["value"] - least["value"] < 5e-3 * abs(most["value"]):
-            told.append((run, "all groups get about as much"))
-        elif least["value"] > 0:
-            times = f"{most['value'] / least['value']:.2f} times as much as {least['name']}"
-            told.append((run, f"{most['name']} gets {times}"))
+        told = [_gap(most["value"], least["value"])]
+        if most["value"] - least["value"] < _ALIKE * max(abs(most["value"]), abs(least["value"])):
+            found.setdefault((_EQUAL, ""), []).append(where)
+            continue
+        ends = least["high"], most["low"]
+        if all(e is not None and e == e for e in ends) and ends[0] >= ends[1]:
+            told.append("intervals overlap")
+        found.setdefault((most["name"], least["name"]), []).append(f"{where} ({', '.join(told)})")
+    many = frame.filter(pl.col("name") != "unknown")["name"].n_unique() > 2
+    amount = what.split(" ")[-1] in ("documents", "exposure", "target")
+    more, top, low = ("more", "most", "least") if amount else ("a higher", "highest", "lowest")
+    parts: list[str] = []
+    for (most_name, least_name), runs in found.items():
+        where = listed([w.removeprefix(" in ") for w in runs], 3)
+        where = f" in {where}" if several else runs[0]
+        said = any(p for p in parts if what in p)
+        if not most_name:
+            parts.append(f"there is the {what} of one group only{where}")
+        elif most_name == _EQUAL:
+            parts.append(f"all groups are about equal in {what}{where}")
+        elif many:
+            parts.append(f"{most_name} gets the {top}{'' if said else ' ' + what} and {least_name} the {low}{where}")
         else:
-            told.append((run, f"{most['name']} gets {number(most['value'])} and {least['name']} nothing"))
-    if len(told) < 2:
-        return f"{what}: {told[0][1] if told else 'of one group only'}"
-    return f"{what}: {listed([f'{does} in {run}' for run, does in told], 3)}"
+            parts.append(
+                f"{most_name} {more.removeprefix('a ') if said else f'gets {more} {what}'} than {least_name}{where}"
+            )
+    left = f"; {len(parts) - 3} more orders" if len(parts) > 3 else ""
+    told_all = "; ".join(parts[:3]) + left
+    return told_all if parts and next(iter(found))[1] else told_all[:1].upper() + told_all[1:]
+
+
+def _gap(most: float, least: float) -> str:
+    """How far two values are apart: how many times, where both are above 0."""
+    if least > 0:
+        return f"{most / least:.2f} times"
+    return f"{number(most)} and none" if least == 0 else f"{number(most)} and {number(least)}"
+
+
+def noun(measure: Any) -> tuple[str, str]:
+    """What groups get, and the axis: what is measured and in which unit."""
+    import numpy as np
+
+    user = getattr(measure, "user", None)
+    top = user is None or user.by_document or float(user.view_at(np.array([1.0]))[0]) == 1.0
+    one = _ONE if top else "1 = always seen"
+    statistic = getattr(measure, "part", None) == "statistic"
+    told = {
+        "MeanExposure": ("mean exposure", f"mean exposure of a member ({one})"),
+        "ECE": ("exposure", "share of all exposure (0 to 1)"),
+        "Count": ("documents", "number of documents"),
+        "Share": ("documents", "share of the documents (0 to 1)"),
+        "MeanScore": ("mean score", "mean score of a member"),
+    }
+    if statistic:
+        return "exposure above target", "exposure above its target, in standard deviations"
+    return told.get(type(measure).__name__, (brief([measure])[0], str(measure)))
 
 
 def _by_group(result: Result, measure: Any) -> Any:

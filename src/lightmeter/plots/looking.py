@@ -12,7 +12,8 @@ from lightmeter.errors import LightmeterError
 from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.words import counted, listed, percent
+from lightmeter.plots.users_in_words import user_words
+from lightmeter.plots.words import counted, listed, number, percent
 from lightmeter.users import User
 
 if TYPE_CHECKING:
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
 ESTIMATED = "estimated from clicks"
 _DEPTH, _MOST = 20, 6
 _GAP = 14.0
+_WIDE, _LABEL = theme.WIDTH - 100, 190
 
 
 def attention_frame(of: Sequence[Any], depth: int) -> pl.DataFrame:
-    """A row a curve and rank: ``series, rank, weight, low, high``."""
+    """A row a curve and rank: ``series, term, rank, weight, low, high``; the series is in words."""
     parts = []
+    words = user_words([one for one in of if isinstance(one, User)])
     for one in of:
         if isinstance(one, User):
             if one.by_document:
@@ -33,11 +36,20 @@ def attention_frame(of: Sequence[Any], depth: int) -> pl.DataFrame:
                     f"the attention of {one} depends on the documents. Accepted: users who know the rank only."
                 )
             view = one.view_at(np.arange(1.0, depth + 1))
-            parts.append(pl.DataFrame({"series": str(one), "rank": np.arange(1, depth + 1), "weight": view}))
+            known = {"series": words[one], "term": str(one)}
+            parts.append(pl.DataFrame(known | {"rank": np.arange(1, depth + 1), "weight": view}))
         else:
             rows = one.frame().filter(pl.col("rank") <= depth).select("rank", "weight", "low", "high")
-            parts.append(rows.select(pl.lit(_title(one, of)).alias("series"), "rank", "weight", "low", "high"))
-    schema = {"series": pl.String, "rank": pl.Int64, "weight": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+            named = pl.lit(_title(one, of)).alias("series"), pl.lit(f"method {one.method}").alias("term")
+            parts.append(rows.select(*named, "rank", "weight", "low", "high"))
+    schema = {
+        "series": pl.String,
+        "term": pl.String,
+        "rank": pl.Int64,
+        "weight": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+    }
     frames = [
         p.with_columns(pl.lit(None, pl.Float64).alias(n) for n in ("low", "high") if n not in p.columns) for p in parts
     ]
@@ -70,7 +82,7 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
     --------
     >>> from lightmeter import plots
     >>> plots.attention("RBP(p=0.5)", depth=3).to_dict()["title"]["text"]
-    ['Of the attention of rank 1, rank 3 gets 25% under RBP(p=0.5)']
+    ['Of the attention of rank 1, rank 3 gets 25% (RBP: 50% go on at each rank)']
     """
     alt = altair()
     models = [parse(one, kind="user") if isinstance(one, str) else one for one in of]
@@ -84,11 +96,15 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
     top = theme.nice_ceiling(float(frame["weight"].max()))  # type: ignore[arg-type]
     x = alt.X(
         "rank:Q",
-        title="rank",
+        title="rank: place in the ranking (1 is the top)",
         scale=alt.Scale(domain=[1, max(ranks, 2)], nice=False),
         axis=theme.counting(max(ranks, 2)),
     )
-    y = alt.Y("weight:Q", title="attention: how often the rank is seen (rank 1 = 1)", scale=alt.Scale(domain=[0, top]))
+    y = alt.Y(
+        "weight:Q",
+        title="attention: how often the rank is seen" + (" (rank 1 = 1)" if _from_one(frame) else ""),
+        scale=alt.Scale(domain=[0, top]),
+    )
     color = alt.Color("series:N", scale=theme.colours(names), legend=None)
     base = alt.Chart(inline(frame)).encode(x=x)
     layers = []
@@ -99,26 +115,45 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
             y=y,
             color=color,
             strokeDash=alt.StrokeDash("series:N", scale=theme.dashes(names), legend=None),
-            tooltip=["series:N", "rank:Q", alt.Tooltip("weight:Q", format=".3f")],
+            tooltip=["series:N", "term:N", "rank:Q", alt.Tooltip("weight:Q", format=".3f")],
         )
     )
-    places = theme.apart(last["weight"].to_list(), _GAP * top / theme.HEIGHT)
-    labels = last.with_columns(
-        at=pl.Series(places, dtype=pl.Float64), told=pl.col("series").map_elements(_cut, pl.String)
-    )
-    layers.append(
-        alt.Chart(inline(labels))
-        .mark_text(align="left", dx=8)
-        .encode(x="rank:Q", y=alt.Y("at:Q"), text="told:N", color=color)
-    )
-    chart = alt.layer(*layers).properties(width=theme.WIDTH - 100, height=theme.HEIGHT)
+    chart = alt.layer(*layers, *_named(last, names, top)).properties(width=_WIDE, height=theme.HEIGHT)
     about = [
         f"{_title(e, models)}: method {e.method}, {counted(e.n, 'query', 'queries')}, band: {e.level * 100:g}% interval"
         for e in estimates
     ]
     if len(estimates) < len(models):
         about.append("without a band: user models")
-    return theme.finished(chart, finding(frame, names), about, theme.WIDTH + 60)
+    return theme.finished(chart, finding(frame, names), about, theme.WIDTH + 120)
+
+
+def _named(last: pl.DataFrame, names: list[str], top: float) -> list[Chart]:
+    """The name of each curve beside its end, after a piece of its line."""
+    alt = altair()
+    gap = _GAP * top / theme.HEIGHT
+    lines = [len(theme.wrapped(name, _LABEL, 11)) for name in last["series"]]
+    places = theme.apart(last["weight"].to_list(), gap * max(lines))
+    floor = min(places)
+    # names below the picture would lie in the axis
+    places = [at - min(floor, 0.0) for at in places]
+    labels = last.select(
+        "series",
+        at=pl.Series(places, dtype=pl.Float64),
+        told=pl.Series([theme.wrapped(name, _LABEL, 11) for name in last["series"]]),
+    )
+    base = alt.Chart(inline(labels)).encode(y=alt.Y("at:Q"))
+    dash = alt.StrokeDash("series:N", scale=theme.dashes(names), legend=None)
+    piece = base.mark_rule(strokeWidth=2).encode(
+        x=alt.value(_WIDE + 8),
+        x2=alt.value(_WIDE + 36),
+        color=alt.Color("series:N", scale=theme.colours(names), legend=None),
+        strokeDash=dash,
+    )
+    text = base.mark_text(align="left", dx=42, baseline="middle", lineHeight=13).encode(
+        x=alt.value(_WIDE), text="told:N"
+    )
+    return [piece, text]
 
 
 def finding(frame: pl.DataFrame, names: list[str]) -> str:
@@ -128,14 +163,25 @@ def finding(frame: pl.DataFrame, names: list[str]) -> str:
     known = [n for n in frame["series"].unique(maintain_order=True) if n in at]
     if not known:
         return f"Attention by rank: {listed(names)}"
-    told = listed([f"{percent(at[n])} {'as ' + n if n.startswith(ESTIMATED) else 'under ' + _cut(n)}" for n in known])
-    return f"Of the attention of rank 1, rank {common} gets {told}"
+    say = percent if _from_one(frame) else number
+    measured = [n for n in known if n.startswith(ESTIMATED)]
+    models = sorted((n for n in known if n not in measured), key=lambda n: at[n])
+    told = [f"{say(at[n])} as {n}" for n in measured]
+    if len(models) > 2:
+        ends = " to ".join(f"{say(at[n])} ({n})" for n in (models[0], models[-1]))
+        told.append(f"{'by user models ' if measured else ''}from {ends}")
+    elif models:
+        told.append(("by user models " if measured else "") + " and ".join(f"{say(at[n])} ({n})" for n in models))
+    first = "Of the attention of rank 1" if _from_one(frame) else "Of attention"
+    return f"{first}, rank {common} gets {'; '.join(told)}"
+
+
+def _from_one(frame: pl.DataFrame) -> bool:
+    """Whether rank 1 has the attention 1 in all curves, so that the others are shares of it."""
+    top = frame.filter(pl.col("rank") == 1)["weight"]
+    return len(top) == frame["series"].n_unique() and bool(((top - 1.0).abs() < 1e-9).all())
 
 
 def _title(one: Any, of: Sequence[Any]) -> str:
     several = sum(not isinstance(m, User) for m in of) > 1
     return f"{ESTIMATED} ({one.method})" if several else ESTIMATED
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= 30 else f"{name[:27]}.."

@@ -10,7 +10,7 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.words import better_first, brief, conventions, counted, listed, short_names
+from lightmeter.plots.words import better_first, brief, conventions, counted, listed, number, short_names, way
 from lightmeter.result import Result
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _ROW, _PANEL, _MOST = 18, 150, 9
 #: Means nearer than this share of their size are equal; an axis spans more, so that dust does not look like a gap.
 _EQUAL, _SPAN = 1e-4, 0.02
-_WAY = {1.0: "higher is better", -1.0: "lower is better", 0.0: ""}
 
 
 def scores_frame(of: Result | Comparison) -> pl.DataFrame:
@@ -59,7 +58,7 @@ def scores(of: Result | Comparison) -> Chart:
     >>> runs = {"x": {"q": ["a", "b"]}, "y": {"q": ["b", "a"]}}
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> lm.plots.scores(lm.evaluate(c, ["nDCG@10", "RR"])).to_dict()["title"]["text"]
-    ['x is best by nDCG@10 and RR']
+    ['x has the best mean nDCG@10 and RR']
     """
     alt = altair()
     frame = scores_frame(of)
@@ -78,7 +77,9 @@ def scores(of: Result | Comparison) -> Chart:
     best = {m: _best(frame.filter(pl.col("measure") == m), known[m]) for m in measures}
     frame = frame.with_columns(
         label=pl.col("run").replace_strict(names),
-        best=pl.struct("measure", "run").map_elements(lambda r: r["run"] in best[r["measure"]], pl.Boolean),
+        best=pl.struct("measure", "run").map_elements(
+            lambda r: len(names) == 1 or r["run"] in best[r["measure"]], pl.Boolean
+        ),
     )
     columns = 2 if len(measures) in (2, 4) else 3
     drawn = [
@@ -87,10 +88,19 @@ def scores(of: Result | Comparison) -> Chart:
     ]
     n = sorted({int(v) for v in frame["n"]})
     about = [f"means over {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] < n[-1] else "")]
-    about[0] += "; filled: the best" + ("; lines: 95% interval over queries" if frame["low"].is_finite().any() else "")
+    about[0] += ("; filled: the best" if len(names) > 1 else "") + (
+        "; lines: 95% interval over queries" if frame["low"].is_finite().any() else ""
+    )
+    if not isinstance(of, Result):
+        about.append(leads(of, best, known))
     about.append(conventions(of.conventions, ["policy", "ties", "unknown"]))
+    if len(names) == 1:
+        words = zip(brief([known[m] for m in measures]), frame["value"], strict=True)
+        title = f"{next(iter(names.values()))} has {listed([f'{m} {number(v)}' for m, v in words])}"
+    else:
+        title = finding(best, known, names)
     width = min(len(measures), columns) * (_PANEL + 40) + 100
-    return theme.finished(alt.concat(*drawn, columns=columns), finding(best, known, names), about, width)
+    return theme.finished(alt.concat(*drawn, columns=columns), title, about, width)
 
 
 def _panel(frame: pl.DataFrame, measure: Any, order: list[str], named: bool) -> Chart:
@@ -99,12 +109,13 @@ def _panel(frame: pl.DataFrame, measure: Any, order: list[str], named: bool) -> 
     base = alt.Chart(inline(frame)).encode(
         y=alt.Y("label:N", sort=order, scale=alt.Scale(domain=order), title=None, axis=axis)
     )
-    title = "mean" + (f", {_WAY[better_first(measure)]}" if better_first(measure) else "")
+    told = way(measure) or "neither way is better"
+    domain = _domain(frame)
     x = alt.X(
         "value:Q",
-        title=title,
+        title=theme.axis_title(f"mean ({told})" if ":" in told else f"mean, {told}", _PANEL + 20),
         axis=alt.Axis(tickCount=4),
-        scale=alt.Scale(domain=_domain(frame), zero=False, padding=8),
+        scale=alt.Scale(domain=domain, zero=False, padding=8),
     )
     dots = base.mark_point(size=60, opacity=1, strokeWidth=1.5, color=theme.BLUE).encode(
         x=x,
@@ -119,6 +130,9 @@ def _panel(frame: pl.DataFrame, measure: Any, order: list[str], named: bool) -> 
     lines = base.mark_rule(color=theme.BLUE, opacity=0.6).encode(x=alt.X("low:Q"), x2="high:Q")
     heading = alt.TitleParams(theme.wrapped(str(measure), _PANEL + 20, 11, bold=True), fontSize=11, offset=6)
     layers = [lines, dots] if frame["low"].is_finite().any() else [dots]
+    if hasattr(measure, "positive") and domain[0] <= 0 <= domain[1]:
+        rule = alt.Chart(inline(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=theme.INK, strokeDash=[4, 3])
+        layers.insert(0, rule.encode(x=alt.X("zero:Q")))
     return alt.layer(*layers).properties(width=_PANEL, height=max(len(order) * _ROW, 60), title=heading)
 
 
@@ -140,20 +154,67 @@ def _best(frame: pl.DataFrame, measure: Any) -> list[str]:
 
 
 def finding(best: dict[str, list[str]], known: dict[str, Any], names: dict[str, str]) -> str:
-    """Which run is best by how many measures."""
+    """Which run has the best mean by how many measures; who shares it is told."""
     directed = [m for m in best if better_first(known[m])]
-    if not directed or len(names) < 2:
-        return (
-            f"{next(iter(names.values()))} by {counted(len(best), 'measure')}" if len(names) == 1 else "Runs by measure"
-        )
+    if not directed:
+        return f"{counted(len(names), 'run')} by {counted(len(best), 'measure')} of which neither way is better"
     short = dict(zip(best, brief([known[m] for m in best]), strict=True))
     by = {run: [m for m in directed if run in best[m]] for run in names}
-    leader = max(names, key=lambda r: len(by[r]))
-    if not by[leader]:
+    most = max(len(mine) for mine in by.values())
+    leaders = [run for run in names if len(by[run]) == most]
+    if not most:
         return f"All runs are equal by {'the measure' if len(directed) == 1 else f'all {len(directed)} measures'}"
-    if len(by[leader]) == len(directed):
-        what = f"all {len(directed)} measures" if len(directed) > 2 else listed(short[m] for m in directed)
-        return f"{names[leader]} is best by {what}"
-    rest = [f"{names[r]} by {listed([short[m] for m in by[r]], 2)}" for r in names if r != leader and by[r]]
-    told = f"{names[leader]} is best by {len(by[leader])} of {len(directed)} measures"
-    return f"{told}, {listed(rest, 3)}" if rest else told
+    everything = most == len(directed)
+    what = f"by all {most} measures" if len(directed) > 2 else listed(short[m] for m in directed)
+    if len(leaders) > 1:
+        who = listed([names[r] for r in leaders], 3)
+        if everything:
+            return f"{who} share the best mean {what}"
+        return (
+            f"{who} have the best mean by {most} of {len(directed)} measures each{_others(by, leaders, names, short)}"
+        )
+    leader = leaders[0]
+    shared = [m for m in by[leader] if len(best[m]) > 1]
+    if everything:
+        told = f"{names[leader]} has the best mean {what}"
+        return f"{told}, by {listed([short[m] for m in shared], 2)} with others" if shared else told
+    told = f"{names[leader]} has the best mean by {most} of {len(directed)} measures"
+    return told + _others(by, leaders, names, short)
+
+
+def _others(by: dict[str, list[str]], leaders: list[str], names: dict[str, str], short: dict[str, str]) -> str:
+    """Which runs are the best by fewer measures."""
+    rest = [
+        f"{names[r]} by {len(by[r])} ({listed([short[m] for m in by[r]], 2)})"
+        for r in names
+        if r not in leaders and by[r]
+    ]
+    more = f"; {counted(len(rest) - 3, 'more run')}" if len(rest) > 3 else ""
+    return "".join(f"; {told}" for told in rest[:3]) + more
+
+
+def leads(comparison: Comparison, best: dict[str, list[str]], known: dict[str, Any]) -> str:
+    """By how many measures the best run is significantly better than the next one."""
+    pairs = comparison.pairs.filter(pl.col("group").is_null())
+    told, firm = 0, []
+    for name, runs in best.items():
+        sign = better_first(known[name])
+        means = comparison.means.filter(pl.col("measure") == name, pl.col("group").is_null())
+        order = means.filter(pl.col("value").is_finite()).with_columns(pl.col("value") * sign).sort("value")["run"]
+        if not sign or len(order) < 2 or not runs:
+            continue
+        ends = order.to_list()[-2:]
+        row = pairs.filter(pl.col("measure") == name, pl.col("run_a").is_in(ends), pl.col("run_b").is_in(ends))
+        if row.is_empty() or not math.isfinite(row["p_adjusted"][0]):
+            continue
+        told += 1
+        if row["p_adjusted"][0] < comparison.plan.alpha:
+            firm.append(name)
+    if not told:
+        return ""
+    short = dict(zip(known, brief(list(known.values())), strict=True))
+    if not firm:
+        return "no lead of the best over the next run is significant"
+    what = f"all {told} measures tested" if len(firm) == told > 1 else listed([short[m] for m in firm])
+    only = " only" if len(firm) < told else ""
+    return f"the lead of the best over the next run is significant by {what}{only}"

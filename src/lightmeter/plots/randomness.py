@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -12,15 +12,16 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.groups_shown import noun
 from lightmeter.plots.words import (
-    better_first,
     brief,
     conventions,
     counted,
+    course,
     listed,
-    number,
     one_of,
     short_names,
+    way,
 )
 from lightmeter.result import Result
 
@@ -29,13 +30,16 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 7
 _WHAT = {"EED": "disparity", "EER": "relevance"}
-_WAY = {1.0: "mean, higher is better", -1.0: "mean, lower is better", 0.0: "mean"}
+_BETTER = {"EED": "mean (lower is better)", "EER": "mean (higher is better)"}
+#: Measures that the title tells of.
+_MOST_TOLD = 3
 
 
 def along_frame(
     of: SweepResult | Mapping[float, Result], policy: str | None = None, user: str | None = None
 ) -> pl.DataFrame:
-    """A row a measure, run and parameter: ``panel, brief, run, parameter, value, n, better``; ``better`` is 1, -1 or 0.
+    """A row a measure, run and parameter: ``panel, brief, group, run, parameter, value, n, axis``; ``axis`` tells
+    what is measured and which way is better.
 
     The last row of a sweep's curve, the ranking as given, has no parameter.
     """
@@ -49,13 +53,13 @@ def along_frame(
                 brief=pl.col("measure").replace_strict(
                     dict(zip(map(str, result.measures), brief(result.measures), strict=True))
                 ),
-                better=pl.col("measure").replace_strict({str(m): better_first(m) for m in result.measures}),
+                axis=pl.col("measure").replace_strict({str(m): _axis(m) for m in result.measures}),
             )
             for parameter, result in of.items()
         ]
         if not parts:
             raise LightmeterError("there is no result to draw. Accepted: results by parameter, such as {0.5: result}.")
-        return pl.concat(parts).select("panel", "brief", "run", "parameter", "value", "n", "better")
+        return pl.concat(parts).select("panel", "brief", "group", "run", "parameter", "value", "n", "axis")
     points = of.curve(raw=True).filter(pl.col("measure").is_in(["EED", "EER"]))
     chosen = one_of("policy", policy, points["policy"])
     points = points.filter(pl.col("policy") == chosen)
@@ -65,12 +69,19 @@ def along_frame(
     return points.select(
         pl.col("measure").replace_strict({m: f"{m}: {what} of exposure" for m, what in _WHAT.items()}).alias("panel"),
         pl.col("measure").replace_strict({m: f"{what} ({m})" for m, what in _WHAT.items()}).alias("brief"),
+        pl.lit(None, pl.String).alias("group"),
         "run",
         "parameter",
         "value",
         "n",
-        pl.when(pl.col("measure") == "EER").then(1.0).otherwise(-1.0).alias("better"),
+        pl.col("measure").replace_strict(_BETTER).alias("axis"),
     )
+
+
+def _axis(measure: Any) -> str:
+    """What an axis shows: the mean and which way is better, or for groups what they get and in which unit."""
+    told = way(measure)
+    return noun(measure)[1] if measure.by_group else "mean" + (f" ({told})" if told else "")
 
 
 def randomisation(
@@ -150,8 +161,8 @@ def _panel(frame: pl.DataFrame, panel: str, span: tuple[float, float], runs: lis
     )
     values = mine["value"].drop_nulls().drop_nans()
     floor = min(float(values.min() or 0.0), 0.0)  # type: ignore[arg-type]
-    y = alt.Y("value:Q", title=_WAY[mine["better"][0]], scale=alt.Scale(domainMin=floor))
-    key = None if len(runs) == 1 else theme.legend()
+    y = alt.Y("value:Q", title=theme.axis_title(mine["axis"][0], 190), scale=alt.Scale(domainMin=floor))
+    key = None if len(runs) == 1 else theme.strokes()
     color = alt.Color("run:N", scale=theme.colours(runs), legend=key)
     line = (
         alt.Chart(inline(inner))
@@ -209,15 +220,50 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def finding(frame: pl.DataFrame, names: dict[str, str]) -> str:
-    """How each measure changes from one end to the other; of several runs the first is told."""
-    run = frame["run"][0]
-    told = []
-    for _, part in frame.filter(pl.col("run") == run).group_by("panel", maintain_order=True):
-        ordered = part.sort("parameter", nulls_last=True).filter(pl.col("value").is_finite())
-        if len(ordered) < 2:
-            continue
-        a, b = float(ordered["value"][0]), float(ordered["value"][-1])
-        verb = "stays at" if abs(a - b) < 5e-4 else f"{'rises' if b > a else 'falls'} from {number(a)} to"
-        told.append(f"{ordered['brief'][0]} {verb} {number(b)}")
-    whom = f" ({names[run]})" if len(names) > 1 else ""
-    return f"With less randomness {listed(told)}{whom}" if told else "Nothing is defined"
+    """How each measure goes from one end to the other, in each run, also where it turns on its way."""
+    told: dict[str, list[str]] = {}
+    for _, part in frame.group_by("panel", maintain_order=True):
+        ways: dict[str, list[tuple[str, str]]] = {}
+        for run in names:
+            ordered = part.filter(pl.col("run") == run).sort("parameter", nulls_last=True)
+            value = ordered.filter(pl.col("value").is_finite())["value"].to_numpy()
+            if len(value) > 1:
+                way, numbers = course(value)
+                ways.setdefault(way, []).append((names[run], numbers))
+        if ways:
+            told.setdefault(_of_runs(ways, len(names)), []).append(_subject(part))
+    if not told:
+        return "Nothing is defined"
+    parts = [f"{listed(who, 3)} {_plural(does) if len(who) > 1 else does}" for does, who in told.items()]
+    left = sum(len(who) for who in list(told.values())[_MOST_TOLD:])
+    more = f"; {counted(left, 'more measure')} not told of" if left else ""
+    return f"With less randomness {'; '.join(parts[:_MOST_TOLD])}{more}"
+
+
+def _plural(does: str) -> str:
+    for one, many in (("rises", "rise"), ("falls", "fall"), ("stays", "stay")):
+        does = does.replace(one, many)
+    return does
+
+
+def _subject(part: pl.DataFrame) -> str:
+    """A measure in short, with the group where it has one."""
+    group = part["group"][0]
+    return part["brief"][0] + (f" of {group}" if group is not None else "")
+
+
+def _of_runs(ways: dict[str, list[tuple[str, str]]], runs: int) -> str:
+    """What a measure does in which runs."""
+    if runs == 1:
+        ((way, ((_, numbers),)),) = ways.items()
+        return f"{way} {numbers}"
+    if len(ways) == 1:
+        ((way, those),) = ways.items()
+        if len(those) == runs:
+            return f"{way} in {'both' if runs == 2 else f'all {runs}'} runs"
+    return ", ".join(
+        f"{way} in {listed([name for name, _ in those], 3)}"
+        # of a turn the numbers tell how large it is
+        + (f" ({those[0][1]})" if len(those) == 1 and " then " in way else "")
+        for way, those in ways.items()
+    )

@@ -14,8 +14,9 @@ from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, contours, to_pixels
-from lightmeter.plots.labels import Box, places
+from lightmeter.plots.labels import Box, places, written
 from lightmeter.plots.words import (
+    alike,
     better_first,
     brief,
     conventions,
@@ -110,7 +111,8 @@ def tradeoff(
     frame = frame.with_columns(label=pl.col("name").replace_strict(names))
     domain = domain_of(frame["x"].to_numpy(), x), domain_of(frame["y"].to_numpy(), y)
     noted = _notable(frame, x, y, run is not None)
-    lines, levels = contours(weights, domain) if mixed else ([], [])
+    spots = [to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]
+    lines, levels = contours(weights, domain, spots) if mixed else ([], [])
     layers = [*lines, *points(frame, noted, x, y, domain, run is None, levels)]
     chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)
     if run is None:
@@ -141,21 +143,33 @@ def run_finding(frame: pl.DataFrame, x: Any, y: Any, mixed: bool) -> str:
     """Which run is best, and whether both measures agree on the order."""
     from lightmeter.statistics.correlation import kendall
 
-    ways = better_first(x) or 1.0, better_first(y) or 1.0
-    a, b = ways[0] * frame["x"].to_numpy(), ways[1] * frame["y"].to_numpy()
     one, two = brief([x, y])
+    if len(frame) == 1:
+        row = frame.row(0, named=True)
+        both = f", a combined score of {number(row['both'])}" if mixed else ""
+        return f"{row['label']} has {one} {number(row['x'])} and {two} {number(row['y'])}{both}"
+    a, b = (_merit(m, frame[c].to_numpy()) for c, m in (("x", x), ("y", y)))
     best: dict[tuple[str, ...], list[str]] = {}
-    sides = [("combined score", frame["both"].to_numpy())] if mixed else []
-    for what, value in [*sides, (one, a), (two, b)]:
+    sides = [("best combined score", frame["both"].to_numpy())] if mixed else []
+    for what, value in [*sides, (_best(x, one), a), (_best(y, two), b)]:
         best.setdefault(_leaders(frame, value), []).append(what)
     told = _told_best(best, len(frame))
     tau = kendall(a, b).tau if len(frame) >= FEWEST_ORDERED else float("nan")
-    if not math.isfinite(tau):
-        return told
-    how = (
-        "alike" if tau > 0.7 else "in part alike" if tau > 0.3 else "differently" if tau > -0.3 else "in opposite ways"
-    )
-    return f"{told}. The two order the runs {how} (tau {number(tau)})"
+    return f"{told}. The two order the runs {alike(tau)} (tau {number(tau)})" if math.isfinite(tau) else told
+
+
+def _merit(measure: Any, value: Array) -> Array:
+    """Values that are the higher, the better; of a measure that leans to a side, the nearer to 0."""
+    if not better_first(measure) and hasattr(measure, "positive"):
+        return -np.abs(value)
+    return (better_first(measure) or 1.0) * value
+
+
+def _best(measure: Any, name: str) -> str:
+    """What the run with the first value has: of a measure with no better side only that it is the highest."""
+    if not better_first(measure):
+        return f"{'most balanced' if hasattr(measure, 'positive') else 'highest'} {name}"
+    return f"best {name}"
 
 
 def _leaders(frame: pl.DataFrame, value: Array) -> tuple[str, ...]:
@@ -163,32 +177,49 @@ def _leaders(frame: pl.DataFrame, value: Array) -> tuple[str, ...]:
     return tuple(frame["label"].filter(pl.Series(value.max() - value <= 1e-9 * max(abs(value.max()), 1e-300))))
 
 
+#: What runs share that have the same first value.
+_SAME = {"best ": "", "highest ": "", "most balanced ": "balance by "}
+
+
 def _told_best(best: dict[tuple[str, ...], list[str]], size: int) -> str:
     parts = []
     for runs, what in best.items():
+        # of "best A" and "best B" the word stands once
+        words = [w.removeprefix("best ") if i and what[0].startswith("best ") else w for i, w in enumerate(what)]
         if len(runs) == size and size > 1:
-            parts.append(f"all runs have the same {listed(what)}")
+            same = [next(said + w.removeprefix(k) for k, said in _SAME.items() if w.startswith(k)) for w in what]
+            parts.append(f"all runs have the same {listed(same)}")
         elif len(runs) > 1:
-            parts.append(f"{listed(runs)} share the best {listed(what)}")
+            parts.append(f"{listed(runs)} share the {listed(words)}")
         else:
             verb = "has " if not any(p for p in parts if " has " in p) else ""
-            parts.append(f"{runs[0]} {verb}the best {listed(what)}")
+            parts.append(f"{runs[0]} {verb}the {listed(words)}")
     return "; ".join(parts)
 
 
 def query_finding(frame: pl.DataFrame, x: Any, y: Any) -> str:
     """On how many queries one measure is good and the other is not, and the query where that is so most."""
-    row = frame.row(int(np.argmax(_imbalance(frame, x, y))), named=True)
+    one, two = brief([x, y])
+    if len(frame) == 1:
+        row = frame.row(0, named=True)
+        return f"Query {row['label']} has {one} {number(row['x'])} and {two} {number(row['y'])}"
     sides = [
         np.sign((better_first(m) or 1.0) * (frame[c].to_numpy() - float(frame[c].median())))  # type: ignore[arg-type]
         for c, m in (("x", x), ("y", y))
     ]
-    split = int((sides[0] * sides[1] < 0).sum())
-    names = brief([x, y])
-    most = f"most so {row['label']} ({names[0]} {number(row['x'])}, {names[1]} {number(row['y'])})"
-    are = "is" if split == 1 else "are"
-    told = f"{split} of {counted(len(frame), 'query', 'queries')} {are} better than the median by one measure"
-    return f"{told} and worse by the other" + (f", {most}" if split else "")
+    split = sides[0] * sides[1] < 0
+    n, all_queries = int(split.sum()), counted(len(frame), "query", "queries")
+    good, bad = ("better", "worse") if better_first(x) and better_first(y) else ("higher", "lower")
+    if not n:
+        return f"None of {all_queries} is {good} than the median by one measure and {bad} by the other"
+    row = frame.row(int(np.argmax(np.where(split, _imbalance(frame, x, y), -1.0))), named=True)
+    most = (
+        f"most so {row['label']} ({one} {number(row['x'])}, {two} {number(row['y'])})"
+        if n > 1
+        else (f"{row['label']} ({one} {number(row['x'])}, {two} {number(row['y'])})")
+    )
+    told = f"{n} of {all_queries} {'is' if n == 1 else 'are'} {good} than the median by one measure"
+    return f"{told} and {bad} by the other, {most}"
 
 
 def _imbalance(frame: pl.DataFrame, x: Any, y: Any) -> Array:
@@ -243,7 +274,7 @@ def domain_of(values: Array, measure: Any) -> tuple[float, float]:
 def axis(field: str, measure: Any, domain: tuple[float, float]) -> Any:
     alt = altair()
     make = alt.X if field.startswith("x") else alt.Y
-    title = theme.wrapped(measured(measure, mean=False), SIDE, 12)
+    title = theme.axis_title(measured(measure), SIDE)
     return make(f"{field}:Q", title=title, scale=alt.Scale(domain=list(domain), nice=False, zero=False))
 
 
@@ -264,28 +295,31 @@ def points(
 ) -> list[Chart]:
     """Dots, and the names of those noted, which keep clear of each other and of what is ``taken``."""
     alt = altair()
-    base = alt.Chart(inline(frame)).encode(x=axis("x", x, domain[0]), y=axis("y", y, domain[1]))
-    dots = base.mark_point(filled=True, size=70, color=theme.BLUE, opacity=1.0 if runs else 0.65).encode(
-        tooltip=[
-            alt.Tooltip("name:N", title="run" if runs else "query"),
-            alt.Tooltip("x:Q", format=".4f", title=str(x)),
-            alt.Tooltip("y:Q", format=".4f", title=str(y)),
-        ]
-    )
+
+    def across(column: str) -> Any:
+        return axis(column, x, domain[0])
+
+    def upward(column: str) -> Any:
+        return axis(column, y, domain[1])
+
+    dots = alt.Chart(inline(frame)).mark_point(filled=True, size=70, color=theme.BLUE, opacity=1.0 if runs else 0.65)
+    layers = [
+        dots.encode(
+            x=across("x"),
+            y=upward("y"),
+            tooltip=[
+                alt.Tooltip("name:N", title="run" if runs else "query"),
+                alt.Tooltip("x:Q", format=".4f", title=str(x)),
+                alt.Tooltip("y:Q", format=".4f", title=str(y)),
+            ],
+        )
+    ]
     spots = [to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]
     named = frame.with_columns(spot=pl.Series(range(len(frame)))).filter(pl.col("name").is_in(noted))
+    if len(named) < len(frame):
+        # which dot of a cluster it is that has a name
+        rings = alt.Chart(inline(named.select("x", "y"))).mark_point(size=80, color=theme.INK, strokeWidth=1.3)
+        layers.append(rings.encode(x=across("x"), y=upward("y")))
     found = places([(row["label"], row["spot"]) for row in named.iter_rows(named=True)], spots, SIDE, taken)
-    y0, y1 = domain[1]
-    texts = named.select("label", "x", "y").with_columns(
-        y=pl.col("y") + pl.Series([p.up for p in found], dtype=pl.Float64) * (y1 - y0) / SIDE,
-        right=pl.Series([p.right for p in found], dtype=pl.Boolean),
-    )
-    layers = [dots]
-    for right in (True, False):
-        part = texts.filter(pl.col("right") == right)
-        if len(part):
-            mark = alt.Chart(inline(part)).mark_text(
-                align="left" if right else "right", dx=8 if right else -8, baseline="middle", fontSize=10.5
-            )
-            layers.append(mark.encode(x=axis("x", x, domain[0]), y=axis("y", y, domain[1]), text="label:N"))
-    return layers
+    unit = (domain[0][1] - domain[0][0]) / SIDE, (domain[1][1] - domain[1][0]) / SIDE
+    return layers + written(named, found, unit, across, upward)

@@ -134,7 +134,7 @@ def distribution_at(
     chart, width = _panels(frame, measure, values, names, told)
     way = "higher" if better_first(measure) > 0 else "lower"
     about = [
-        f"black lines: target; numbers: {measure} of each run, {way} is nearer",
+        f"bars in the order of the key; black lines: target; numbers: {measure} of each run, {way} is nearer",
         conventions(result.conventions, ["ties", "unknown", f"target {measure.by}"]),
     ]
     return theme.finished(chart, finding(score, queries, names, measure), about, max(width, theme.WIDTH - 60))
@@ -157,7 +157,7 @@ def _panels(
     top = theme.nice_ceiling(float(frame["share"].max()))  # type: ignore[arg-type]
     y = alt.Y(
         "share:Q",
-        title=f"share of the first {measure.cutoff}",
+        title=f"share of the first {measure.cutoff} documents",
         scale=alt.Scale(domain=[0, min(top, 1.0)]),
         axis=alt.Axis(format="%"),
     )

@@ -24,10 +24,14 @@ FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-ser
 #: Width of a single panel, of the panels that stand three in a row, and a height to go with them.
 WIDTH, SMALL, HEIGHT = 520, 200, 320
 _TITLE, _SUBTITLE, _TEXT = 15, 11, 11
+#: Pixels of a line in a legend.
+_STROKE = 32
 #: Whole numbers that all get a tick.
 _FEW = 12
 #: Mean width of a letter by its size.
 _LETTER = 0.52
+#: The look of a white rim below a text, which keeps lines behind it away; the text is drawn over it once more.
+RIM = {"stroke": "white", "strokeWidth": 3.5, "strokeJoin": "round", "aria": False}
 
 
 def config() -> dict[str, Any]:
@@ -56,6 +60,8 @@ def config() -> dict[str, Any]:
             "domainColor": MUTED,
             "tickColor": MUTED,
             "labelLimit": 260,
+            # a number stands below its tick, also at the ends
+            "labelFlush": False,
             # numbers nearer than this would read as one
             "labelSeparation": 7,
             "titlePadding": 8,
@@ -147,7 +153,23 @@ def wrapped(text: str, width: float, size: float, *, bold: bool = False) -> list
     >>> wrapped("a b", 500, 11), len(wrapped("word " * 40, 300, 11)) > 3
     (['a b'], True)
     """
-    return textwrap.wrap(text, max(int(width / (size * _LETTER * (1.05 if bold else 0.97))), 24)) or [""]
+    letters = max(int(width / (size * _LETTER * (1.05 if bold else 0.97))), 24)
+    # a name with dashes stays whole
+    return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
+
+
+def axis_title(text: str, width: float) -> list[str]:
+    """Lines of an axis title that fit a width in pixels; what is within brackets at its end stays together.
+
+    Examples
+    --------
+    >>> axis_title("ERR (0 to 1)", 400), axis_title("mean exposure of a member (1 = what rank 1 gets)", 200)
+    (['ERR (0 to 1)'], ['mean exposure of a member', '(1 = what rank 1 gets)'])
+    """
+    lines, (name, *told) = wrapped(text, width, _TEXT + 1), text.rsplit(" (", 1)
+    if len(lines) == 1 or not told:
+        return lines
+    return wrapped(name, width, _TEXT + 1) + wrapped(f"({told[0]}", width, _TEXT + 1)
 
 
 def text_width(text: str, size: float = _TEXT) -> int:
@@ -175,6 +197,12 @@ def shapes(names: Sequence[str]) -> Any:
 def legend(**changes: Any) -> Any:
     """A legend above the panels, its entries side by side."""
     return altair().Legend(**({"orient": "top", "direction": "horizontal", "title": None} | changes))
+
+
+def strokes(**changes: Any) -> Any:
+    """A legend of lines, with pieces long enough to tell patterns apart."""
+    packed = {"rowPadding": -12} if changes.get("direction") == "vertical" or changes.get("columns") == 1 else {}
+    return legend(**({"symbolType": "stroke", "symbolSize": _STROKE**2} | packed | changes))
 
 
 def counting(last: int) -> Any:

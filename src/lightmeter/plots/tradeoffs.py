@@ -112,8 +112,8 @@ def curve(sweep: SweepResult) -> Chart:
     few = len(panels) == 1
     longest = max(theme.text_width(text) for text in label.values()) + 20
     width = theme.WIDTH if few else min(max(theme.SMALL, longest), 330)
-    columns = _COLUMNS if width < 240 else 2
-    key = theme.legend(symbolType="stroke", columns=1 if few else 0)
+    columns = _COLUMNS if width < 240 and len(panels) != 4 else 2
+    key = theme.strokes(columns=1 if few else 0)
     text = _keys(series, areas) if few else {s: s for s in series}
     frame = frame.with_columns(series=pl.col("policy").replace_strict(text))
     names = [text[s] for s in series]
@@ -125,7 +125,7 @@ def curve(sweep: SweepResult) -> Chart:
         .encode(
             x=alt.X(
                 "disparity:Q",
-                title=_X if few else "disparity of exposure",
+                title=_X if few else theme.axis_title(_X, width),
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(values=[i / 10 for i in range(11)] if few else [0, 0.5, 1], format="~g"),
             ),
@@ -149,14 +149,14 @@ def curve(sweep: SweepResult) -> Chart:
         chart, whole = lines.properties(data=inline(frame)), width + 60
     else:
         order = [str(label[p]) for p in panels]
-        chart = lines.facet(
-            facet=alt.Facet("panel:N", sort=order, title=None), columns=columns, data=inline(frame)
-        ).resolve_axis(x="shared")
+        chart = lines.facet(facet=alt.Facet("panel:N", sort=order, title=None), columns=columns, data=inline(frame))
+        # where the last row is not full, shared axes would stand below nothing
+        chart = chart.resolve_axis(x="shared" if len(panels) % columns == 0 else "independent")
         whole = min(len(panels), columns) * (width + 45)
     return theme.finished(chart, finding(frame, areas), _told(sweep, frame, panels), whole)
 
 
-_X = "disparity of exposure (0: order drawn at random, 1: ranking as given)"
+_X = "disparity of exposure (0: random order, 1: as given)"
 _Y = "relevance: as a share of the ideal ranking's (higher is better)"
 
 
@@ -215,16 +215,24 @@ def _compared(first: str, second: str, above: list[tuple[float, float]], policie
     among = f"; of {policies} policies these have the largest areas" if policies > 2 else ""
     if not above or all(max(pair) == 0 for pair in above):
         return f"{first} and {second} give the same relevance at every disparity{among}"
-    ahead = [a > b for a, b in above]
-    behind = [b > a for a, b in above]
+    ahead, behind = [a > 0.5 for a, _ in above], [b > 0.5 for _, b in above]
     if all(ahead) or all(behind):
         over, under = (first, second) if all(ahead) else (second, first)
         share = [max(pair) for pair in above]
-        least = "the whole" if min(share) == 1 else f"{'at least ' * (len(share) > 1)}{percent(min(share))} of the"
+        least = f"{'at least ' * (len(share) > 1)}{percent(min(share))} of disparities"
+        where = "every disparity" if min(share) == 1 else least
         whom = "" if len(share) == 1 else f" for both {what}s" if len(share) == 2 else f" for all {len(share)} {what}s"
-        return f"{over} lies above {under} on {least} curve{whom}{among}"
-    rest = f"; {second} does for {sum(behind)}" if any(behind) else ""
-    return f"{first} lies above {second} on most of the curve for {sum(ahead)} of {len(above)} {what}s{rest}{among}"
+        return f"{over} gives more relevance than {under} at {where}{whom}{among}"
+    if not any(ahead) and not any(behind):
+        whom = "" if len(above) == 1 else f" for any {what}"
+        return f"Neither {first} nor {second} gives more relevance at most disparities{whom}{among}"
+    if sum(behind) > sum(ahead):
+        first, second, ahead, behind = second, first, behind, ahead
+    rest = f", {second} for {sum(behind)}" if any(behind) else ""
+    equal = len(above) - sum(ahead) - sum(behind)
+    neither = f", neither for {equal}" if equal else ""
+    whom = f"{sum(ahead)} of {len(above)} {what}s"
+    return f"{first} gives more relevance than {second} at most disparities for {whom}{rest}{neither}{among}"
 
 
 def _of_one(frame: pl.DataFrame, areas: pl.DataFrame, policy: str) -> str:
@@ -247,11 +255,13 @@ def _of_one(frame: pl.DataFrame, areas: pl.DataFrame, policy: str) -> str:
     first, least = names[top_row["run"]], names[last["run"]]
     if len(names) == 1:
         return f"{policy} gives {first} areas from {number(shown['area'][-1])} to {number(shown['area'][0])}"
+    if ways == 1 and top_row["area"] - last["area"] < _EQUAL:
+        return f"All {len(names)} runs give as much relevance over all disparities (EEAUC {number(top_row['area'])})"
     if ways == 1:
         areas_told = f"(EEAUC {number(top_row['area'])}), {least} the least ({number(last['area'])})"
         return f"{first} gives the most relevance over all disparities {areas_told}"
     leading = sum(names[a["run"]] == first for a, _ in ends)
-    where = f"all {ways}" if leading == ways else f"{leading} of {ways}"
+    where = "both" if leading == ways == 2 else f"all {ways}" if leading == ways else f"{leading} of {ways}"
     return f"{first} gives the most relevance over all disparities in {where} ways of counting (by user and exposure)"
 
 
@@ -280,8 +290,6 @@ def _told(sweep: SweepResult, frame: pl.DataFrame, panels: list[Panel]) -> list[
         area = "; runs in the order of their area (EEAUC)"
     return [
         f"{one}mean of {queries}; {what}; user {listed(users)}{area}",
-        ""
-        if len(panels) == 1
-        else "disparity 0: order drawn at random, 1: ranking as given; relevance: as a share of the ideal ranking's",
+        "" if len(panels) == 1 else "relevance: as a share of the ideal ranking's",
         conventions(sweep.conventions, ["depth", "ties"]),
     ]

@@ -6,11 +6,16 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.notation import parse
 from lightmeter.output.plain import printable
 
 LONGEST = 24
+#: A turn is told where it is more than this share of all that a measure moves, and than what three digits show.
+_DUST, _LEAST = 0.01, 5e-4
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
@@ -58,12 +63,28 @@ def _cut(shared: str) -> int:
     return max(shared.rfind(mark) for mark in "._-/") + 1
 
 
+def way(measure: Any) -> str:
+    """Which values of a measure are better; of one that leans to a side, which side is which.
+
+    Examples
+    --------
+    >>> from lightmeter import EEL, DeltaGF
+    >>> way(EEL()), way(DeltaGF(by="gender", positive="f"))
+    ('lower is better', '0: balanced, above 0: to f')
+    """
+    told = {"higher": "higher is better", "lower": "lower is better"}.get(measure.better, "")
+    positive = getattr(measure, "positive", None)
+    if not told and positive is not None:
+        return printable(f"0: balanced, above 0: to {positive}")
+    return told
+
+
 def measured(measure: Any, *, mean: bool = False) -> str:
     """What an axis shows: a measure, its range and which way is better."""
     low, high = (float(b) for b in measure.bounds)
     span = f"{_end(low)} to {_end(high)}" if math.isfinite(low) and math.isfinite(high) else ""
-    way = {"higher": "higher is better", "lower": "lower is better"}.get(measure.better, "")
-    told = ", ".join(part for part in (span, way) if part)
+    which = way(measure)
+    told = ("; " if ":" in which else ", ").join(part for part in (span, which) if part)
     return f"{'mean ' if mean else ''}{printable(str(measure))}" + (f" ({told})" if told else "")
 
 
@@ -93,6 +114,19 @@ def better_first(measure: Any) -> float:
     return {"higher": 1.0, "lower": -1.0}.get(measure.better, 0.0)
 
 
+def alike(tau: float) -> str:
+    """How two orders go together, by Kendall's tau.
+
+    Examples
+    --------
+    >>> alike(0.8), alike(0.5), alike(0.0), alike(-0.8)
+    ('alike', 'in part alike', 'differently', 'in opposite ways')
+    """
+    return (
+        "alike" if tau > 0.7 else "in part alike" if tau > 0.3 else "differently" if tau > -0.3 else "in opposite ways"
+    )
+
+
 def percent(share: float) -> str:
     """A share in words; never 0% or 100% where it is not.
 
@@ -119,6 +153,35 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return "undefined"
     return f"{value:.3f}" if abs(value) < 1 else f"{value:.3g}"
+
+
+def course(value: NDArray[np.float64]) -> tuple[str, str]:
+    """What values do in their order, in words, and between which numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> course(np.array([0.1, 0.3])), course(np.array([0.1, 0.5, 0.3]))
+    (('rises', 'from 0.100 to 0.300'), ('rises and then falls', 'from 0.100 to 0.500 and then 0.300'))
+    """
+    start, end, low, high = (float(v) for v in (value[0], value[-1], value.min(), value.max()))
+    dust = max(_DUST * (high - low), _LEAST)
+    if high - low < _LEAST:
+        return "stays", f"at {number(end)}"
+    peak, trough = high > max(start, end) + dust, low < min(start, end) - dust
+    if peak and trough:
+        return "rises and falls", f"between {number(low)} and {number(high)}, from {number(start)} to {number(end)}"
+    if peak or trough:
+        turn = high if peak else low
+        way = "rises and then falls" if peak else "falls and then rises"
+        return way, f"from {number(start)} to {number(turn)} and then {number(end)}"
+    # on the way up nothing may fall by more than dust, and the other way round
+    drop = float((np.maximum.accumulate(value) - value).max())
+    climb = float((value - np.minimum.accumulate(value)).max())
+    way = "rises" if end > start else "falls"
+    if (drop if end > start else climb) > dust:
+        way += " with ups and downs"
+    return way, f"from {number(start)} to {number(end)}"
 
 
 def listed(words: Iterable[str], most: int = 4) -> str:
