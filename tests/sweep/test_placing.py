@@ -121,7 +121,7 @@ def encloses(t: np.ndarray) -> np.ndarray:
 def test_what_straight_lines_leave_out_of_an_arc(power: float) -> None:
     t = np.linspace(0.0, 1.0, 60) ** power
     x, y = circle(t)[0][:, None] * 1.0
-    found, want = lost(t, x, y)[0], encloses(t)
+    found, want = lost(t, x, y, False)[0], encloses(t)
     assert found.shape == want.shape
     assert found[3:] == pytest.approx(want[3:], rel=0.03)
     assert (found >= 0.97 * want).all()
@@ -129,12 +129,12 @@ def test_what_straight_lines_leave_out_of_an_arc(power: float) -> None:
 
 def test_only_what_is_between_0_and_1_counts() -> None:
     t = np.linspace(0.0, 1.0, 60)
-    (x, y), whole = circle(t)[0][:, None], lost(t, *circle(t)[0][:, None])[0]
-    assert lost(t, x + 2.0, y)[0].tolist() == lost(t, x - 2.0, y)[0].tolist() == [0.0] * 59
-    moved = lost(t, x - x[:, 10:11] + np.diff(x[:, 9:11]) / 4.0, y)[0]  # a quarter of the tenth step is inside
+    (x, y), whole = circle(t)[0][:, None], lost(t, *circle(t)[0][:, None], False)[0]
+    assert lost(t, x + 2.0, y, False)[0].tolist() == lost(t, x - 2.0, y, False)[0].tolist() == [0.0] * 59
+    moved = lost(t, x - x[:, 10:11] + np.diff(x[:, 9:11]) / 4.0, y, False)[0]  # a quarter of the tenth step is inside
     assert moved[:10] == pytest.approx([0.0] * 9 + [whole[9] / 4.0])
     assert moved[11:] == pytest.approx(whole[11:])
-    up = lost(t, 0.0 * x + np.array([[0.5], [1.0], [1.5]]), np.vstack([y, y, y]))
+    up = lost(t, 0.0 * x + np.array([[0.5], [1.0], [1.5]]), np.vstack([y, y, y]), False)
     assert not up.any()
 
 
@@ -150,7 +150,7 @@ def test_only_what_is_between_0_and_1_counts() -> None:
 )
 def test_where_neighbours_tell_nothing_the_curve_may_go_any_way(x: list[float], y: list[float], want: float) -> None:
     t = np.linspace(0.0, 1.0, 5)
-    assert lost(t, np.array([x], dtype=float), np.array([y], dtype=float))[0, 1] == pytest.approx(want)
+    assert lost(t, np.array([x], dtype=float), np.array([y], dtype=float), False)[0, 1] == pytest.approx(want)
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,13 @@ def test_the_fewest_steps_are_halved_that_make_areas_stable(error: list[list[flo
 def test_curves_with_unknown_points_and_the_last_step_have_no_error_to_mend() -> None:
     t = np.linspace(0.0, 1.0, 5)
     x, y = np.vstack([t, [0, NAN, 0.2, 0.5, 1]]), np.vstack([t**2, t])
-    found = errors(t, x, y, 0.75)
+    found = errors(t, x, y, False, 0.75)
     assert np.isnan(found[1]).all()
-    assert found[0] == pytest.approx([*lost(t, x, y)[0][:3], 0.0])
+    assert found[0] == pytest.approx([*lost(t, x, y, False)[0][:3], 0.0])
     assert found[0, 2] > 0
 
 
-def refined(x: object, y: object, last: float = 1.0) -> tuple[np.ndarray, list[np.ndarray]]:
+def refined(x: object, y: object, last: float = 1.0, envelope: bool = False) -> tuple[np.ndarray, list[np.ndarray]]:
     """x and y make ``[points]`` of coordinates, or ``[curves, points]``."""
     asked: list[np.ndarray] = []
 
@@ -191,6 +191,7 @@ def refined(x: object, y: object, last: float = 1.0) -> tuple[np.ndarray, list[n
         last,
         compute,
         lambda t: [(np.atleast_2d(x(t)), np.atleast_2d(y(t)))],  # type: ignore[operator]
+        [envelope],
     )
     return t, asked
 

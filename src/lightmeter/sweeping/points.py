@@ -147,10 +147,10 @@ def exact_points(
     first, last = np.array(family.start), family.last
     if not lists.blocks:
         first, last = np.array([0.0, 1.0]), 0.0
-    t = refine(first, last, compute, curves)
+    t = refine(first, last, compute, curves, [s.of_means for s in scales.values()])
     out = {}
-    for (by, _), (x, y) in zip(scales.items(), curves(t), strict=True):
-        mean, *own = errors(t, x, y, last).sum(axis=1).tolist()
+    for (by, scale), (x, y) in zip(scales.items(), curves(t), strict=True):
+        mean, *own = errors(t, x, y, scale.of_means, last).sum(axis=1).tolist()
         lost = (mean, max((e for e in own if not np.isnan(e)), default=np.nan))
         out[by] = Points(family.parameters(t), *table(t, by), lost=lost)
     return out

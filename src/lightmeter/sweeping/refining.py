@@ -31,13 +31,16 @@ def wide(t: Array, x: Array) -> Array:
     return np.where(np.diff(t) > CLOSE, np.maximum(np.abs(np.diff(x)) / STEP, np.abs(np.diff(root)) / ROOT_STEP), 0.0)
 
 
-def lost(t: Array, x: Array, y: Array) -> Array:
-    """About how much area, over x in [0, 1], lies between a curve and the straight line of each step.
+def lost(t: Array, x: Array, y: Array, envelope: bool) -> Array:
+    """About how much area, over x in [0, 1], the straight line of each step may leave out or add.
 
     A curve that bends evenly encloses ``c h^3 / 12`` with a step of length h in t, and c follows from the triangle of
     three points, of area ``c h g (h + g) / 4`` for steps h and g. The larger of what the triangles on both sides say
     is taken. A neighbour along which the curve all but stands still says nothing; where both do, the curve may go any
     way from corner to corner of the step, and half the triangle below it is taken.
+
+    Where the area is that of the largest y, a curve that turns back has also to be known as far as it reaches: a
+    parabola goes on for at most an eighth of what it moves, there and back, in two steps.
 
     Parameters
     ----------
@@ -45,6 +48,8 @@ def lost(t: Array, x: Array, y: Array) -> Array:
         ``[points]``: coordinates, rising.
     x, y
         ``[curves, points]``.
+    envelope
+        Whether the area is that of the largest y at each x.
 
     Returns
     -------
@@ -54,7 +59,7 @@ def lost(t: Array, x: Array, y: Array) -> Array:
     Examples
     --------
     >>> t = np.linspace(0.0, 1.0, 5)
-    >>> float(lost(t, t[None], t[None] ** 2).sum().round(6))  # the area by trapezoids is 11/32, and 1/3 is right
+    >>> float(lost(t, t[None], t[None] ** 2, False).sum().round(6))  # the area by trapezoids is 11/32, and 1/3 is right
     0.010417
     """
     h, dx, dy = np.diff(t), np.diff(x), np.diff(y)
@@ -67,6 +72,10 @@ def lost(t: Array, x: Array, y: Array) -> Array:
     after = np.hstack([np.where(tells_right, triangle * g * g / (3.0 * k * (g + k)), 0.0), none])
     told = np.hstack([none > 0, tells_left]) | np.hstack([tells_right, none > 0])
     between = np.where(told, np.maximum(before, after), np.abs(dx * dy) / 4.0)
+    if envelope:
+        moved = np.where(dx[:, :-1] * dx[:, 1:] < 0, np.abs(dx[:, :-1]) + np.abs(dx[:, 1:]), 0.0)
+        further = moved / 8.0 * (y - y.min(axis=1, keepdims=True))[:, 1:-1] / 2.0  # half of it for each step
+        between = between + np.hstack([further, none]) + np.hstack([none, further])
     low, high = np.minimum(x[:, :-1], x[:, 1:]), np.maximum(x[:, :-1], x[:, 1:])
     inside = np.clip(high, 0.0, 1.0) - np.clip(low, 0.0, 1.0)
     seen = np.divide(inside, high - low, out=((low >= 0.0) & (high <= 1.0)).astype(np.float64), where=high > low)
@@ -105,6 +114,7 @@ def refine(
     last: float,
     curves_at: Callable[[Array], None],
     curves: Callable[[Array], Sequence[tuple[Array, Array]]],
+    envelope: Sequence[bool],
 ) -> Array:
     """Coordinates that are close enough for all curves.
 
@@ -119,6 +129,8 @@ def refine(
     curves
         x and y at coordinates, ``[curves, points]``: mean curves first, each with its queries' own. Steps have to be
         short for the mean curve; areas have to be stable for all that have one.
+    envelope
+        Of each of these, whether areas are those of the largest y.
 
     Returns
     -------
@@ -135,8 +147,8 @@ def refine(
                 parts = np.maximum(parts, wide(t, x[0]))
         between = (t[1:] <= last) & (np.diff(t) > CLOSE)
         if not (parts[between] > 1.0).any():
-            for x, y in found:
-                parts = np.maximum(parts, np.where(unstable(errors(t, x, y, last)), 2.0, 0.0))
+            for (x, y), top in zip(found, envelope, strict=True):
+                parts = np.maximum(parts, np.where(unstable(errors(t, x, y, top, last)), 2.0, 0.0))
         number = np.where(between, np.clip(np.ceil(parts) - 1.0, 0, 8), 0).astype(np.int64)
         if not number.any():
             break
@@ -150,8 +162,8 @@ def refine(
     return t
 
 
-def errors(t: Array, x: Array, y: Array, last: float) -> Array:
+def errors(t: Array, x: Array, y: Array, envelope: bool, last: float) -> Array:
     """:func:`lost` in the steps that can be halved: ``[curves, steps]``, NaN for a curve with an unknown point."""
     between = (t[1:] <= last) & (np.diff(t) > CLOSE)
     unknown = np.isnan(x + y).any(axis=1, keepdims=True)
-    return np.where(unknown, np.nan, np.where(between, lost(t, x, y), 0.0))
+    return np.where(unknown, np.nan, np.where(between, lost(t, x, y, envelope), 0.0))
