@@ -22,6 +22,7 @@ Index = NDArray[np.int64]
 GAP = 35.0  # neighbours further apart in log-weight never swap
 PAST = np.log(35.0)  # ln X from which a document counts as passed
 NEAR = np.log(3e-5)  # ln X below which a document is taken to second order
+GONE = 200.0  # X from which e^-X is taken to be e^-200: exp takes ten times as long where it underflows
 AHEAD = np.log(1e-15)  # ln X below which a document counts as still to come
 TINY = 1e-18  # probability that anyone still reads, from which on nothing is added
 CELLS = 49_152  # numbers an array in the cache
@@ -67,24 +68,30 @@ def lists(log_weights: ArrayLike, continuation: ArrayLike = 1.0, lengths: ArrayL
     go_on = np.broadcast_to(np.asarray(continuation, dtype=np.float64), given.shape).reshape(y.shape)
     if not ((go_on >= 0) & (go_on <= 1) | ~there).all():
         raise LightmeterError("a continuation is no probability. Accepted: numbers from 0 to 1.")
-    order = np.argsort(np.where(there, -y, np.inf), axis=1)
-    keep = np.take_along_axis(there, order, axis=1)
-    y = np.take_along_axis(y, order, axis=1)
-    go_on = np.where(keep, np.take_along_axis(go_on, order, axis=1), 1.0)
+    everywhere = bool(there.all())
+    order = np.argsort(-y if everywhere else np.where(there, -y, np.inf), axis=1)
+    order += np.arange(len(y))[:, None] * y.shape[1]
+    y, go_on = y.take(order), go_on.take(order)
+    if not everywhere:
+        there = there.take(order)
+        go_on = np.where(there, go_on, 1.0)
     before = np.ones(y.shape)
     np.cumprod(go_on[:, :-1], axis=1, out=before[:, 1:])
-    cut = keep.copy()
+    cut = there.copy()
     with np.errstate(over="ignore", invalid="ignore"):
         cut[:, 1:] &= y[:, :-1] - y[:, 1:] > GAP
-    rank = np.broadcast_to(np.arange(y.shape[1]), y.shape)[keep]
-    place = (order + np.arange(len(y))[:, None] * y.shape[1])[keep]
-    first = np.flatnonzero(cut[keep])
+    rank = np.broadcast_to(np.arange(y.shape[1]), y.shape)
+
+    def kept(value: NDArray[Any]) -> NDArray[Any]:
+        return value.reshape(-1) if everywhere else value[there]
+
+    place = kept(order)
+    first = np.flatnonzero(kept(cut))
     size = np.diff(np.append(first, len(place)))
-    flat = y[keep]
-    flat -= np.repeat(flat[first], size)
-    kept = go_on[keep]
-    alike = bool((kept == kept[:1]).all())
-    return Lists(given.shape, place, flat, kept, before[keep], rank, first, size, alike)
+    flat, passing = kept(y), kept(go_on)
+    flat = flat - np.repeat(flat[first], size)
+    alike = bool((passing == passing[:1]).all())
+    return Lists(given.shape, place, flat, passing, kept(before), kept(rank), first, size, alike)
 
 
 @dataclass(frozen=True)

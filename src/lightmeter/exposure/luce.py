@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.exposure.grid import (
+    GONE,
     TINY,
     Index,
     Lists,
@@ -68,6 +69,7 @@ def cells(data: Lists, grid: Windows, batch: Index, step: float) -> Cells:
     full = int(grid.full[batch].max())
     ratio, f = scratch((len(batch), full, len(time)))
     np.multiply(-weight[:, :full, None], time, out=ratio)
+    np.maximum(ratio, -GONE, out=ratio)
     np.exp(ratio, out=ratio)
     # a number where it is the same for all, which is faster; where C = 0, f may not underflow: the ratio is 1 there
     c = data.go_on[:1] if data.alike else go_on[:, :full, None]

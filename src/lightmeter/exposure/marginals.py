@@ -24,7 +24,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.grid import TINY, Index, Lists, Windows, last_nodes, lists, scatter, starts, tail_sums, windows
+from lightmeter.exposure.grid import (
+    GONE,
+    TINY,
+    Index,
+    Lists,
+    Windows,
+    last_nodes,
+    lists,
+    scatter,
+    starts,
+    tail_sums,
+    windows,
+)
 from lightmeter.exposure.luce import geometric_mixture, luce_exposure
 
 Array = NDArray[np.float64]
@@ -207,7 +219,7 @@ def _values(
     time = np.exp(step * node)
     inside = node < nodes[:, None]
     x = weight[:, :full, None] * time
-    e = np.exp(-x)
+    e = np.exp(-np.minimum(x, GONE))
     u = x * e
     g = (1.0 - e) * go_on[:, :full, None]
     apart = np.square(e - radius * g) + 1e-300
