@@ -49,11 +49,13 @@ $(BIN)/pip:
 $(VENV)/.installed: pyproject.toml | $(BIN)/pip
 	@echo "Installing lightmeter into $(VENV) (once; about a minute)" >&2
 	@$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[report]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/pip
 	@echo "Installing lightmeter and its development tools into $(VENV) (once; about two minutes)" >&2
 	@$(BIN)/python -m pip install $(PIP_FLAGS) --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m compileall -q src
 	@touch $(VENV)/.installed $@
 
 $(BENCH_VENV)/bin/pip:

@@ -215,6 +215,8 @@ def main() -> None:
     only = options.only or ["files", "imports", "rankings", "prefixes", "nominal"]
 
     WORK.mkdir(exist_ok=True)
+    # an installation from a wheel is compiled, as the peers' are; one that can be edited need not be
+    subprocess.run([str(OURS / "python"), "-m", "compileall", "-q", str(HERE.parent / "src")], check=True)
     parts = []
     if "files" in only:
         parts += [(f"A run of {sized(size * 1000)}", *files(size, options.sep, options)) for size in sizes]
