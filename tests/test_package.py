@@ -127,3 +127,11 @@ def test_no_machine_paths():
         if MACHINE_PATH.search(line)
     ]
     assert found == []
+
+
+def test_the_version_is_that_of_the_package():
+    from importlib.metadata import version
+
+    import lightmeter
+
+    assert lightmeter.__version__ == version("lightmeter")

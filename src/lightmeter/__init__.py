@@ -292,6 +292,10 @@ def home_of(name: str) -> str | None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("lightmeter")
     if name not in _MODULE and name not in _PARTS:
         raise AttributeError(f"module 'lightmeter' has no attribute {name!r}")
     from importlib import import_module
