@@ -174,6 +174,17 @@ def test_drawn_rankings_follow_the_seed_alone() -> None:
     assert not one.equals(other)
 
 
+def test_each_query_has_paths_of_its_own() -> None:
+    """Of two documents a path is known by how often it swaps them: like queries that share paths come out alike."""
+    c = lm.load({"a": {q: {"r": 2.0, "n": 1.0} for q in "pqrs"}}, {q: {"r": 1} for q in "pqrs"})
+    for cells in (1, 1 << 20):  # one query at a time, and all at once
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("lightmeter.sweeping.drawn.CELLS", cells)
+            eer = lm.sweep(c, "RankTransposition", USER, samples=40, resamples=2).curves[0].points.eer
+        off = eer[:, 5:-5:10] - eer[:, 5:-5:10].mean(axis=1, keepdims=True)
+        assert len({tuple(row) for row in off.round(12).tolist()}) == 4
+
+
 def test_a_reader_who_minds_no_document_agrees_with_the_closed_form() -> None:
     """Cascade with u = 0 is RBP: what is drawn is corrected to what is known, exactly."""
     c = lm.load({"a": RUN}, QRELS)

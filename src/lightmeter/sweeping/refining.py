@@ -40,7 +40,8 @@ def lost(t: Array, x: Array, y: Array, envelope: bool) -> Array:
     way from corner to corner of the step, and half the triangle below it is taken.
 
     Where the area is that of the largest y, a curve that turns back has also to be known as far as it reaches: a
-    parabola goes on for at most an eighth of what it moves, there and back, in two steps.
+    parabola goes on for at most an eighth of what it moves, there and back, in two steps. (Both ends of a curve are
+    taken for known: x goes from 0 to 1.)
 
     Parameters
     ----------
