@@ -38,6 +38,14 @@ def collection(**runs: Any) -> lm.Collection:
     )
 
 
+def ordered_runs() -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """The ideal order with scores far apart, and the worst."""
+    return tuple(  # type: ignore[return-value]
+        {q: {d: sign * g * 10 - 0.01 * i for i, (d, g) in enumerate(docs.items())} for q, docs in QRELS.items()}
+        for sign in (1.0, -1.0)
+    )
+
+
 @pytest.fixture(scope="session")
 def small() -> lm.Collection:
     return collection(good=run(3.0, 1), fair=run(1.0, 2), poor=run(-2.0, 3))

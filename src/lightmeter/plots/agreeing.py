@@ -263,7 +263,7 @@ def agreement(comparison: Comparison) -> Chart:
         format=".1f",
     )
     cells = base.mark_rect(stroke="white", strokeWidth=2).encode(
-        color=alt.Color("tau:Q", scale=scale, legend=key),
+        color=alt.condition("isValid(datum.tau)", alt.Color("tau:Q", scale=scale, legend=key), alt.value("#EEEEEE")),
         tooltip=[
             "a:N",
             "b:N",
@@ -291,7 +291,7 @@ def tau_finding(frame: pl.DataFrame) -> str:
     """Which measures order the runs most alike, which least."""
     known = frame.filter(pl.col("tau").is_finite()).sort("tau", descending=True, maintain_order=True)
     if known.is_empty():
-        return "No two measures can be compared"
+        return "Kendall's tau is undefined for all pairs of measures"
     rows = known.to_dicts()
     most, least = rows[0], rows[-1]
     if len(rows) == 1:
@@ -327,7 +327,7 @@ def _names(comparison: Comparison) -> dict[tuple[str, str | None], str]:
 
 
 def _told(tau: float, low: float, high: float) -> str:
-    return "-" if tau is None or tau != tau else f"{tau:.2f}"
+    return "undefined" if tau is None or tau != tau else f"{tau:.2f}"
 
 
 def _two(value: float) -> str:

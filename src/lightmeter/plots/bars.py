@@ -25,7 +25,7 @@ _RULES = ["policy", "ties", "unknown"]
 _NAMED = 60
 #: Values nearer to 0 are written as 0.000 and lean to no side.
 _BALANCED = 5e-4
-_BAR = 16
+_BAR, _QUERY = 16, 50
 
 
 def leaning_frame(result: Result, measure: Any = None, run: str | None = None) -> pl.DataFrame:
@@ -112,7 +112,9 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
         named = alt.Axis(
             labelAngle=-90, ticks=False, domain=False, labels=len(frame) <= _NAMED, grid=False, labelPadding=5
         )
-        title = f"queries, from the one that leans most to {toward} to the one that leans most to {away}"
+        wide = min(theme.WIDTH + 60, max(_QUERY * len(frame), 200))
+        order_told = f"queries, from the highest value ({toward}) to the lowest ({away})"
+        title = theme.wrapped(order_told, wide, 12) if len(frame) > 1 else ["query"]
         bars = base.mark_bar().encode(
             x=alt.X("label:N", sort=order, title=title, axis=named, scale=alt.Scale(paddingInner=0.15)),
             y=alt.Y(
@@ -123,7 +125,7 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
             color=colour,
             tooltip=tooltip,
         )
-        size = {"width": theme.WIDTH + 60, "height": theme.HEIGHT - 60}
+        size = {"width": wide, "height": theme.HEIGHT - 60}
         chart = alt.layer(bars, zero.encode(y="zero:Q"))
     if run is None:
         n = sorted(set(frame["n"].to_list()))

@@ -144,6 +144,12 @@ def order_finding(frame: pl.DataFrame, kinds: list[str], measure: str, sign: flo
     if not most:
         better = f"{first} and {second} give the same area (EEAUC)"
     else:
-        which = "every run" if most == n and n > 1 else f"{most} of {counted(n, 'run')}" if n > 1 else "the run"
+        which = (
+            "every run"
+            if most == n and n > 1
+            else f"{most} of {counted(n, 'run')}"
+            if n > 1
+            else short_names(pair["run"].to_list())[pair["run"][0]]
+        )
         better = f"{first} gives more area (EEAUC) than {second} for {which}"
     return f"{better}. {agree}" if agree else better

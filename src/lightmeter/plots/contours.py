@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.labels import Box, along, covered
+from lightmeter.plots.labels import Box, along, around, covered
 
 #: Width and height of a picture of two measures.
 SIDE = 400
@@ -28,7 +29,7 @@ def contours(
     low, high = weights[0] * x0 + weights[1] * y0, weights[0] * x1 + weights[1] * y1
     step = _step((high - low) / _CONTOURS)
     digits = _digits(step)
-    busy = [(x - 7, y - 7, x + 7, y + 7) for x, y in dots]
+    busy = around(np.array(dots, dtype=np.float64).reshape(-1, 2), 7.0)
     lines: list[dict[str, Any]] = []
     boxes: list[Box] = []
     for i in range(math.ceil(low / step), math.floor(high / step) + 1):

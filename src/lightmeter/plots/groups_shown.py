@@ -29,6 +29,8 @@ _RULES = ["policy", "ties", "unknown"]
 _ONE = "1 = what rank 1 gets"
 #: Groups whose values differ by less than this share are told to be equal.
 _ALIKE, _EQUAL = 5e-3, "equal"
+#: Orders of the groups that a title tells one by one.
+_MOST_ORDERS = 3
 
 
 def exposure_frame(
@@ -158,10 +160,17 @@ def exposure(
     else:
         order = list(names.values())
         chart = panel.facet(facet=alt.Facet("run:N", sort=order, title=None), columns=3, data=inline(frame))
+        # where the last row is not full, shared axes would stand below nothing
+        chart = chart.resolve_axis(x="shared" if len(names) % 3 == 0 or len(names) < 3 else "independent")
     if spread:
         wide = frame.select((pl.col("high") - pl.col("low")).fill_nan(None).max()).item()
         narrow = " (some or all narrower than their ends)" if wide * width < 6 * (high - low) else ""
-        about[0] += f"; black lines: {lines}{narrow}"
+        none = (
+            "; runs of one ranking have none"
+            if isinstance(of, Result) and frame["low"].is_finite().sum() < len(frame)
+            else ""
+        )
+        about[0] += f"; black lines: {lines}{narrow}{none}"
     whole = min(len(names), 3) * (width + 50) if len(names) > 1 else theme.WIDTH - 60
     return theme.finished(chart, exposure_finding(frame, what), about, whole)
 
@@ -178,13 +187,16 @@ def exposure_finding(frame: pl.DataFrame, what: str) -> str:
             continue
         most, least = rows[0], rows[-1]
         told = [_gap(most["value"], least["value"])]
-        if most["value"] - least["value"] < _ALIKE * max(abs(most["value"]), abs(least["value"])):
+        if most["value"] - least["value"] <= _ALIKE * max(abs(most["value"]), abs(least["value"])):
             found.setdefault((_EQUAL, ""), []).append(where)
             continue
         ends = least["high"], most["low"]
         if all(e is not None and e == e for e in ends) and ends[0] >= ends[1]:
             told.append("intervals overlap")
-        found.setdefault((most["name"], least["name"]), []).append(f"{where} ({', '.join(told)})")
+        who = tuple(listed([r["name"] for r in rows if r["value"] == end["value"]], 2) for end in (most, least))
+        found.setdefault((who[0], who[1]), []).append(f"{where} ({', '.join(told)})")
+    if len(found) > _MOST_ORDERS:
+        return _varied(frame, what)
     many = frame.filter(pl.col("name") != "unknown")["name"].n_unique() > 2
     amount = what.split(" ")[-1] in ("documents", "exposure", "target")
     more, top, low = ("more", "most", "least") if amount else ("a higher", "highest", "lowest")
@@ -198,14 +210,28 @@ def exposure_finding(frame: pl.DataFrame, what: str) -> str:
         elif most_name == _EQUAL:
             parts.append(f"all groups are about equal in {what}{where}")
         elif many:
-            parts.append(f"{most_name} gets the {top}{'' if said else ' ' + what} and {least_name} the {low}{where}")
+            gets = "get" if " and " in most_name else "gets"
+            parts.append(f"{most_name} {gets} the {top}{'' if said else ' ' + what} and {least_name} the {low}{where}")
         else:
             parts.append(
                 f"{most_name} {more.removeprefix('a ') if said else f'gets {more} {what}'} than {least_name}{where}"
             )
-    left = f"; {len(parts) - 3} more orders" if len(parts) > 3 else ""
-    told_all = "; ".join(parts[:3]) + left
+    told_all = "; ".join(parts)
     return told_all if parts and next(iter(found))[1] else told_all[:1].upper() + told_all[1:]
+
+
+def _varied(frame: pl.DataFrame, what: str) -> str:
+    """Where the order of the groups is another one from run to run: in which run they are farthest apart."""
+    known = frame.filter(pl.col("name") != "unknown")
+    ends = known.group_by("run", maintain_order=True).agg(
+        pl.col("name").sort_by("value").last().alias("most"),
+        pl.col("name").sort_by("value").first().alias("least"),
+        pl.col("value").max().alias("high"),
+        pl.col("value").min().alias("low"),
+    )
+    row = ends.row(int((ends["high"] - ends["low"]).arg_max() or 0), named=True)
+    told = f"{row['most']} and {row['least']}, {_gap(row['high'], row['low'])}"
+    return f"Which group gets most {what} differs from run to run; farthest apart they are in {row['run']} ({told})"
 
 
 def _gap(most: float, least: float) -> str:

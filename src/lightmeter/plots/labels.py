@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.theme import text_width
 
+Array = NDArray[np.float64]
 #: Left, lower, right and upper end in pixels.
 Box: TypeAlias = tuple[float, float, float, float]
 _SIZE, _GAP, _DOT, _HALF = 10.5, 8.0, 5, 6
@@ -56,16 +59,18 @@ def places(
     taken
         What else is in the way.
     """
-    points = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in dots]
+    at = np.array(dots, dtype=np.float64).reshape(-1, 2)
+    points = around(at, _DOT)
     used, out = list(taken), []
     for name, own in named:
         x, y = dots[own]
-        # points at the same spot have the same name's place
-        others = used + [p for p, d in zip(points, dots, strict=True) if math.dist(d, (x, y)) > _DOT]
+        # points at the same spot share the name's place
+        apart = np.hypot(at[:, 0] - x, at[:, 1] - y) > _DOT
+        others = np.concatenate([np.array(used, dtype=np.float64).reshape(-1, 4), points[apart]])
         options: list[tuple[float, int, Place, Box]] = []
         for place in _OPTIONS:
             box = _box(x, y, place, text_width(name, _SIZE))
-            cost = sum(_overlap(box, other) for other in others) + 40 * _outside(box, side) + _effort(place)
+            cost = covered(box, others) + 40 * _outside(box, side) + _effort(place)
             options.append((cost, len(options), place, box))
         _, _, place, box = min(options, key=lambda option: option[:2])
         used.append(box)
@@ -115,18 +120,22 @@ def along(start: tuple[float, float], end: tuple[float, float], half: float = 3.
     return [(x - half, y - half, x + half, y + half) for x, y in at]
 
 
-def covered(box: Box, others: Sequence[Box]) -> float:
-    """How much of what is there a box covers."""
-    return sum(_overlap(box, other) for other in others)
+def around(dots: Array, half: float) -> Array:
+    """Boxes ``[dots, 4]`` around dots ``[dots, 2]``."""
+    return np.concatenate([dots - half, dots + half], axis=1)
+
+
+def covered(box: Box, others: Array) -> float:
+    """How much of the boxes ``[boxes, 4]`` that are there a box covers, in square pixels."""
+    if not len(others):
+        return 0.0
+    wide = np.minimum(box[2], others[:, 2]) - np.maximum(box[0], others[:, 0])
+    high = np.minimum(box[3], others[:, 3]) - np.maximum(box[1], others[:, 1])
+    return float((np.maximum(wide, 0.0) * np.maximum(high, 0.0)).sum())
 
 
 def _outside(box: Box, side: float) -> float:
     return max(0.0, -box[0]) + max(0.0, box[2] - side - _MARGIN) + max(0.0, -box[1]) + max(0.0, box[3] - side)
-
-
-def _overlap(a: Box, b: Box) -> float:
-    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    return max(wide, 0.0) * max(high, 0.0)
 
 
 def written(frame: pl.DataFrame, found: Sequence[Place], unit: tuple[float, float], x: Any, y: Any) -> list[Chart]:

@@ -88,7 +88,7 @@ def scores(of: Result | Comparison) -> Chart:
     ]
     n = sorted({int(v) for v in frame["n"]})
     about = [f"means over {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] < n[-1] else "")]
-    about[0] += ("; filled: the best" if len(names) > 1 else "") + (
+    about[0] += ("; filled: the best mean" if any(best.values()) and len(names) > 1 else "") + (
         "; lines: 95% interval over queries" if frame["low"].is_finite().any() else ""
     )
     if not isinstance(of, Result):

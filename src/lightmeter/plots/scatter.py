@@ -194,7 +194,8 @@ def _told_best(best: dict[tuple[str, ...], list[str]], size: int) -> str:
         else:
             verb = "has " if not any(p for p in parts if " has " in p) else ""
             parts.append(f"{runs[0]} {verb}the {listed(words)}")
-    return "; ".join(parts)
+    told = "; ".join(parts)
+    return told if not told.startswith("all runs") else f"A{told[1:]}"
 
 
 def query_finding(frame: pl.DataFrame, x: Any, y: Any) -> str:

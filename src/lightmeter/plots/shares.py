@@ -18,7 +18,8 @@ from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.words import better_first, brief, conventions, listed, number, short_names
 
-_MOST = 30
+#: Values and runs of one picture.
+_MOST, _MOST_RUNS = 30, 6
 
 
 def shares_frame(context: Context, measure: Any, queries: list[str], runs: list[str]) -> pl.DataFrame:
@@ -80,7 +81,7 @@ def distribution_at(
     query
         A query, or several.
     runs
-        Which runs; by default all.
+        Which runs, at most six; by default all.
     unknown, ties
         As :func:`lightmeter.evaluate` takes them.
 
@@ -94,7 +95,7 @@ def distribution_at(
     MissingExtraError
         Where altair is not installed.
     LightmeterError
-        Where the query, run or measure is not there, or there are too many values.
+        Where the query, run or measure is not there, or there are too many values or runs.
     """
     altair()
     if isinstance(measure, str):
@@ -108,6 +109,10 @@ def distribution_at(
         if q not in collection.queries:
             raise LightmeterError(f"there is no query {q!r}.{suggest(q, collection.queries)}")
     shown = list(runs or collection.runs)
+    if len(shown) > _MOST_RUNS:
+        raise LightmeterError(
+            f"the picture shows {len(shown)} runs. Accepted: at most {_MOST_RUNS}; choose some with runs=[..]."
+        )
     result = evaluate(collection, [measure], unknown=unknown, ties=ties)
     context = ranked_context(collection, None, ties, None, unknown)
     for run in shown:
