@@ -46,6 +46,9 @@ class Collection:
         A label of each query, or None.
     query_weight
         How much each query counts in means, or None for all alike.
+    requests
+        ``[requests]``: codes of the queries in the order in which a sequence asks them, or None where there is no such
+        order.
     """
 
     queries: list[str]
@@ -56,6 +59,7 @@ class Collection:
     intents: IntentTable | None = None
     segments: list[str | None] | None = None
     query_weight: Array | None = None
+    requests: NDArray[np.int64] | None = None
     inputs: tuple[Source, ...] = ()
     ignored: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -58,7 +58,8 @@ def load(
     intents, intent_probabilities
         Judgments by intent in TREC diversity form, and the probabilities of the intents.
     sequence
-        A query sequence (``sequence.number,qid``): a query weighs as often as it occurs, others are left out.
+        A query sequence: a path (lines ``sequence.number,qid``), a list of query ids, or a frame ``query, weight``. A
+        query weighs as often as it occurs, others are left out. Of a path and a list the order is kept too.
     segment
         A column that labels queries; means are given by label too. It is looked for in the run's tables and in
         ``queries``.
@@ -108,7 +109,7 @@ def load(
     lookup = {q: i for i, q in enumerate(vocabulary)}
     runs = {t.name: Run(t, lookup) for t in tables}
     ignored: dict[str, int] = {}
-    weight, sequence_source = _weights(sequence, vocabulary, ignored)
+    weight, requests, sequence_source = _requests(sequence, vocabulary, ignored)
     inputs = [*(t.source for t in tables), *(t.source for t in read), *sequence_source]
     inputs += [t.source for t in (judgments, given, topics) if t is not None]
     segments = _segments(segment, queries, tables, lookup, columns, ignored)
@@ -128,6 +129,7 @@ def load(
         intents=topics,
         segments=segments,
         query_weight=weight,
+        requests=requests,
         inputs=tuple(dict.fromkeys(inputs)),
         ignored=_ignored(tables, judgments, read) | {k: n for k, n in ignored.items() if n},
         notes=(*_notes(tables, judgments, read), *grouped.notes, *_unused(named, grouped.names)),
@@ -218,25 +220,37 @@ def _named_source(given: Any, what: str) -> Source:
     return Source(str(given), (str(given),)) if isinstance(given, str | os.PathLike) else Source(f"frame of {what}")
 
 
-def _weights(sequence: Any, vocabulary: list[str], ignored: dict[str, int]) -> tuple[Any, list[Source]]:
+def _requests(sequence: Any, vocabulary: list[str], ignored: dict[str, int]) -> tuple[Any, Any, list[Source]]:
+    """Weight of each query, codes of the queries asked in their order (None where only counts are given), and where
+    they are from.
+    """
     if sequence is None:
-        return None, []
-    from lightmeter.io.sequences import read_sequence
+        return None, None, []
+    from lightmeter.io.sequences import counted, read_requests
 
-    frame = sequence if isinstance(sequence, pl.DataFrame) else read_sequence(sequence)
+    asked: pl.Series | None = None
+    if isinstance(sequence, pl.DataFrame):
+        frame = sequence
+    else:
+        several = isinstance(sequence, list | tuple)
+        asked = pl.Series("query", [str(q) for q in sequence], pl.String) if several else read_requests(sequence)
+        frame = counted(asked)
+    source = _named_source(sequence, "a sequence")
     weights = dict(frame.select("query", "weight").iter_rows())
     weight = np.array([float(weights.get(q, 0.0)) for q in vocabulary])
     if not weight.any():
         raise LightmeterError(
-            f"{sequence}: the sequence and the runs have no query in common. Accepted: the same query ids in both."
+            f"{source.name}: the sequence and the runs have no query in common. Accepted: the same query ids in both."
         )
-    source = _named_source(sequence, "a sequence")
     known = set(vocabulary)
     ignored[f"{source.name}: requests for queries that are neither ranked nor judged"] = int(
         sum(w for q, w in weights.items() if q not in known)
     )
     ignored[f"{source.name}: queries that the sequence does not ask for"] = int((weight == 0).sum())
-    return weight, [source]
+    if asked is None:
+        return weight, None, [source]
+    code = asked.replace_strict(vocabulary, np.arange(len(vocabulary)), default=None, return_dtype=pl.Int64)
+    return weight, code.drop_nulls().to_numpy(), [source]
 
 
 def _segments(

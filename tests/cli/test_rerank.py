@@ -26,6 +26,7 @@ def test_table_and_run(lightmeter, folder: Path):
         ("q2", "d1", "1"),
         ("q2", "d4", "2"),
     ]
+    assert {r[5] for r in rows} == {"DetConstSort"}
     lines = done.out.splitlines()
     assert lines[0].split()[:2] == ["run", "nDCG@10"]
     assert lines[2].startswith("before")
@@ -33,6 +34,12 @@ def test_table_and_run(lightmeter, folder: Path):
     assert "guarantee holds for 1 of 2 rankings given: the first k have at least floor(k p)" in done.out
     assert "first not in query q2: the first 2 have 0 of gender 'm' and need 1 (0 of 2 candidates are)" in done.out
     assert "2 rankings written to out.txt" in done.out
+    assert "Without @k every prefix counts, and the last is all candidates" in done.out
+    assert "limit the ranks that count, such as DetConstSort(by='gender')@10; target=Pool(of='run')" in done.out
+    kept = lightmeter("rerank", "a.run", "--method", f"{FAIR}@1", *COMMON)
+    assert "guarantee holds for 2 of 2" in kept.out
+    assert "smaller k" not in kept.out
+    assert "Without @k" not in kept.out
     assert "conventions: ties=docno" in done.err
     given = lightmeter("evaluate", "out.txt", *COMMON, "-m", "nDCG@10", "-f", "jsonl").rows()
     shown = lightmeter("rerank", "a.run", "--method", FAIR, *COMMON, "-m", "nDCG@10", "-f", "jsonl").rows()
@@ -47,17 +54,47 @@ def test_a_policy_is_written_as_a_table(lightmeter, folder: Path):
     done = lightmeter("rerank", "a.run", "--method", method, *COMMON, "-o", "out.csv")
     assert done.code == 0
     assert "--policy \"Samples(weight='probability')\"" in done.out
-    assert pl.read_csv(folder / "out.csv").columns == ["run", "query", "doc", "rank", "sample", "weight"]
+    assert pl.read_csv(folder / "out.csv").columns == ["query", "doc", "rank", "sample", "weight"]
     measure = "ExposureRatio(by='gender', user=RBP(p=0.5))"
     back = lightmeter(
         "evaluate", "out.csv", *COMMON, "--policy", "Samples(weight='probability')", "-m", measure, "-f", "jsonl"
     )
     shown = lightmeter("rerank", "a.run", "--method", method, *COMMON, "-m", measure, "-f", "jsonl")
     assert back.rows()[0]["value"] == pytest.approx(shown.rows()[1]["value"])
+    beside = lightmeter("compare", "a.run", "out.csv", *COMMON, "-m", "nDCG@10", "-f", "jsonl")
+    assert beside.code == 0, beside.err
+    assert {(r["run_a"], r["run_b"]) for r in beside.rows() if r["kind"] == "pair"} == {("a.run", "out.csv")}
     refused = lightmeter("rerank", "a.run", "--method", method, *COMMON, "-o", "out.txt")
     assert refused.code == 2
     assert "no place for weights" in refused.err
     assert not (folder / "out.txt").exists()
+
+
+def test_where_a_group_is_unknown_the_rule_is_told(lightmeter, folder: Path):
+    """Values are those of ``evaluate --unknown drop``, and a note says so; none where every group is known."""
+    rows = (folder / "groups.csv").read_text("utf-8").splitlines()
+    (folder / "some.csv").write_text("\n".join(rows[:-2]) + "\n", "utf-8")
+    measure = ["-m", "GF(by='gender', user=RBP(p=0.8))", "-f", "jsonl"]
+    some = ["--qrels", "qrels.txt", "--groups", "some.csv", *measure]
+    done = lightmeter("rerank", "a.run", "--method", FAIR, *some)
+    assert (
+        "evaluate counts them for all groups alike by default, and gives these values with --unknown drop" in done.err
+    )
+    values = [lightmeter("evaluate", "a.run", *some, *more).rows()[0]["value"] for more in (["--unknown", "drop"], [])]
+    assert done.rows()[0]["value"] == values[0]
+    assert values[0] != values[1]
+    assert "for all groups alike" not in lightmeter("rerank", "a.run", "--method", FAIR, *COMMON, *measure).err
+
+
+def test_amortised_along_a_sequence(lightmeter, folder: Path):
+    """As many answers to a query as the sequence asks for; their weights sum to 1."""
+    done = lightmeter(
+        "rerank", "a.run", "--method", "Amortised(merit='score')", "--sequence", "sequence.csv", "-o", "out.csv"
+    )
+    assert done.code == 0, done.err
+    made = pl.read_csv(folder / "out.csv").filter(rank=1).sort("query", "sample")
+    assert made.select("query", "sample", "weight").rows() == [("q1", 1, 0.5), ("q1", 2, 0.5), ("q2", 1, 1.0)]
+    assert "2 queries, each weighs as often as it occurs (3 in all)" in done.err
 
 
 def test_draws_columns_and_manifest(lightmeter, folder: Path):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
+import lightmeter as lm
 from lightmeter.io.intents import read_intents
-from lightmeter.io.sequences import read_sequence
+from lightmeter.io.sequences import read_requests, read_sequence
 from lightmeter.io.targets import read_targets
 
 
@@ -54,3 +55,9 @@ def test_sequence(tmp_path: Path) -> None:
     sequence = read_sequence(path)
     assert sequence.rows() == [("18", 3.0), ("7", 1.0)]
     assert sequence.schema == pl.Schema({"query": pl.String, "weight": pl.Float64})
+    assert read_requests(path).to_list() == ["18", "7", "18", "18"]
+    for given in (path, ["18", "7", "18", "18"]):
+        c = lm.load(run={"7": ["a"], "5": ["a"], "18": ["a"]}, sequence=given)
+        assert (c.query_weight.tolist(), c.requests.tolist()) == ([1, 0, 3], [2, 0, 2, 2])
+        assert [c.queries[i] for i in c.evaluated] == ["7", "18"]
+    assert lm.load(run={"7": ["a"]}, sequence=sequence).requests is None

@@ -242,7 +242,7 @@ def test_several_runs_frames_and_what_cannot_be(tmp_path: Any) -> None:
             lm.rerank(RUN, junk)  # type: ignore[arg-type]
     path = tmp_path / "out.csv"
     lm.rerank(RUN, "ExposureOptimal(merit='score', cap=0)").write(path)
-    assert pl.read_csv(path).columns == ["run", "query", "doc", "rank", "sample", "weight"]
+    assert pl.read_csv(path).columns == ["query", "doc", "rank", "sample", "weight"]
     with pytest.raises(lm.LightmeterError, match="no place for weights"):
         lm.rerank(RUN, "ExposureOptimal(merit='score', cap=0)").write(tmp_path / "out.txt")
 

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -234,6 +235,68 @@ def test_amortised_over_queries_that_share_documents() -> None:
             for d, a in zip(order, attention, strict=True):
                 owed[d] -= a
     assert made.run["weight"].unique().to_list() == [0.25]
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        # Attention at two ranks: (1, .6309) / 1.6309 = .6131, .3869; merit 1.1 and 1.0: .5238, .4762.
+        # q: a b, then b is owed .0893. r: b .5655 before c .5238, then b -.0476. q: a .4345 before b .4286.
+        ("q r q", {"q": ["a", "a"], "r": ["b"]}),
+        # r: c b, then b is owed .0893. q: b .5655 before a .5238, then -.0476 and .1369. q: a .6607 before b .4286.
+        ("r q q", {"q": ["b", "a"], "r": ["c"]}),
+        # q: a b, -.0893 and .0893. q: b .5655 before a .4345, then b -.0476. r: c .5238 before b .4286.
+        ("q q r", {"q": ["a", "b"], "r": ["c"]}),
+        # what nobody asks for is not answered, and requests for queries that are not there are passed over
+        ("z q z", {"q": ["a"]}),
+    ],
+)
+def test_amortised_follows_the_order_of_a_sequence(asked: str, first: dict[str, list[str]], tmp_path: Any) -> None:
+    """Whose turn it is depends on who was asked for before: worked out by hand, from a file and from a list."""
+    run = {"q": {"a": 1.1, "b": 1.0}, "r": {"c": 1.1, "b": 1.0}}
+    path = tmp_path / "sequence.csv"
+    path.write_text("".join(f"0.{i},{q}\n" for i, q in enumerate(asked.split())), "utf-8")
+    for sequence in (asked.split(), path):
+        made = lm.rerank(lm.load(run=run, sequence=sequence), "Amortised(user=DCG, merit='score')")
+        assert {q: [docs[0] for docs in answers] for q, answers in rankings(made).items()} == first
+        assert weights(made) == {q: [1 / len(docs)] * len(docs) for q, docs in first.items()}
+    assert made.holds
+    again = lm.rerank(lm.load(run=run, sequence=path), "Amortised(rounds=3, user=DCG, merit='score')")
+    assert {q: len(answers) for q, answers in rankings(again).items()} == {q: 3 * len(d) for q, d in first.items()}
+
+
+def test_amortised_against_the_definition_along_a_sequence() -> None:
+    """Debts kept in a dictionary, answer by answer, with rounds that go on where the last one ended."""
+    rng = np.random.default_rng(7)
+    docs = [f"d{i}" for i in range(6)]
+    run = {q: {str(d): float(rng.integers(1, 9)) for d in rng.permutation(docs)[:4]} for q in "pqr"}
+    asked = list("rqprrpqqr")
+    made = rankings(lm.rerank(lm.load(run=run, sequence=asked), "Amortised(rounds=2, user=RBP(p=0.5), merit='score')"))
+    attention = 0.5 ** np.arange(4) / (2 - 0.5**3)
+    owed = dict.fromkeys(docs, 0.0)
+    given = dict.fromkeys(run, 0)
+    for query in asked * 2:
+        merit = run[query]
+        for d, x in merit.items():
+            owed[d] += x / sum(merit.values())
+        order = made[query][given[query]]
+        given[query] += 1
+        left = {
+            o: sum(abs(owed[d] - a) for d, a in zip(o, attention, strict=True)) for o in itertools.permutations(merit)
+        }
+        assert left[tuple(order)] == pytest.approx(min(left.values()), abs=1e-12)
+        for d, a in zip(order, attention, strict=True):
+            owed[d] -= a
+    assert given == {q: len(answers) for q, answers in made.items()}
+
+
+def test_amortised_needs_the_order_of_a_sequence() -> None:
+    counts = pl.DataFrame({"query": ["q"], "weight": [3.0]})
+    with pytest.raises(lm.LightmeterError, match="not in which order"):
+        lm.rerank(lm.load(run={"q": {"a": 1.0}}, sequence=counts), "Amortised(merit='score')")
+    c = lm.load(run={"q": {"a": 1.0}}, qrels={"q": {"a": 1}, "r": {"a": 1}}, sequence=["r"])
+    with pytest.raises(lm.LightmeterError, match="asks for no query of run"):
+        lm.rerank(c, "Amortised(merit='score')")
 
 
 def test_amortised_evens_out() -> None:

@@ -294,6 +294,7 @@ def rerank(
     qrels: takes.Qrels = None,
     groups: takes.Groups = None,
     targets: takes.Targets = None,
+    sequence: takes.RerankSequence = None,
     columns: takes.Columns = None,
     ordinal: takes.Ordinal = None,
     bins: takes.Bins = None,

@@ -9,12 +9,14 @@ from typing import Any
 
 from lightmeter.cli import request as request_of
 from lightmeter.cli.asked import read_measure
+from lightmeter.cli.measured import with_components
 from lightmeter.cli.messages import choose, say
 from lightmeter.cli.notes import told
 from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import render, terminal_width
 from lightmeter.errors import LightmeterError
+from lightmeter.evaluation import ranked_context
 from lightmeter.io.write_runs import run_format
 from lightmeter.measures.groups import GF
 from lightmeter.output.files import check_not_input, check_writable
@@ -71,7 +73,8 @@ class Request(request_of.Request):
             made.write(self.made)
         lines = about(made, self.made)
         if not self.quiet:
-            for line in told(collection, both, request_of.about_inputs(self, [*shown], collection)):
+            notes = [*request_of.about_inputs(self, [*shown], collection), *unknown_note(made, shown)]
+            for line in told(collection, both, notes):
                 say(line)
             for line in lines if form != "table" else []:
                 say(line)
@@ -125,12 +128,26 @@ def side_by_side(made: Reranking, measures: list[Any], **options: Any) -> Result
     return dataclasses.replace(before, cells=cells, answered=answered, manifest=after.manifest)
 
 
+def unknown_note(made: Reranking, measures: list[Any]) -> list[str]:
+    """That ``evaluate`` gives other values by default, where a document is of no known group."""
+    attributes = {m.attribute for m in with_components(measures) if m.attribute is not None}
+    context = ranked_context(made.before, None, made.ties, made.depth)
+    if made.unknown != "drop" or not any(
+        ranked.unknown_share(by)[0] > 0 for by in attributes for ranked in context.ranked.values()
+    ):
+        return []
+    return [
+        "documents of unknown group belong to none here, since a rank cannot be divided between groups; evaluate "
+        "counts them for all groups alike by default, and gives these values with --unknown drop"
+    ]
+
+
 def about(made: Reranking, path: str | None) -> list[str]:
     """Whether the guarantee holds, and where the rankings are."""
     several = "sample" in made.run.columns
     many = made.run.select("query", "sample").n_unique() if several else made.run["query"].n_unique()
     what = f"{many} rankings" if many > 1 else "1 ranking"
-    lines = [f"{made.method}: {made.told}"]
+    lines = [f"{made.method}: {made.told}", *([] if made.advice is None else [made.advice])]
     if path is None:
         lines.append(f"{what} made and not written: name a file with -o")
         return lines

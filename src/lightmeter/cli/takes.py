@@ -332,7 +332,8 @@ RerankUnknown = Annotated[
     _option(
         "--unknown",
         takes="drop|error",
-        text="Documents whose group is not known: belong to none, or refused.",
+        text="Documents whose group is not known: belong to none (a rank cannot be divided between groups, as evaluate "
+        "does by default), or refused.",
         default=True,
     ),
 ]
@@ -343,6 +344,14 @@ Strict = Annotated[
 RerankForm = Annotated[
     str | None,
     _option("--format", "-f", takes="FORMAT", text="Of the table: table (default), csv, jsonl, latex or markdown."),
+]
+RerankSequence = Annotated[
+    str | None,
+    _option(
+        "--sequence",
+        takes="FILE",
+        text="A sequence of queries: Amortised answers them in its order, and measures weigh each as often as it occurs.",
+    ),
 ]
 RerankOutput = Annotated[
     str | None,

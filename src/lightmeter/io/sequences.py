@@ -1,4 +1,4 @@
-"""The query sequence of TREC Fair, which weights queries."""
+"""The query sequence of TREC Fair: which query is asked when, and so how often."""
 
 from __future__ import annotations
 
@@ -16,6 +16,29 @@ SEQUENCE_FILE = "lines 'sequence.number,query' such as '0.17,18439', without a h
 
 
 def read_sequence(path: str | os.PathLike[str]) -> pl.DataFrame:
+    """How often each query of a sequence is asked: :func:`read_requests`, counted.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``query`` (String, in order of first appearance) and ``weight`` (Float64: how often it was asked).
+    """
+    return counted(read_requests(path))
+
+
+def counted(requests: pl.Series) -> pl.DataFrame:
+    """``query, weight`` of requests, in order of first appearance.
+
+    Examples
+    --------
+    >>> counted(pl.Series(["q2", "q1", "q2"])).rows()
+    [('q2', 2.0), ('q1', 1.0)]
+    """
+    frame = pl.DataFrame({"query": requests})
+    return frame.group_by("query", maintain_order=True).agg(pl.len().cast(pl.Float64).alias("weight"))
+
+
+def read_requests(path: str | os.PathLike[str]) -> pl.Series:
     """Read a query sequence, ``sequence.number,qid`` on every line without a header.
 
     Parameters
@@ -25,8 +48,8 @@ def read_sequence(path: str | os.PathLike[str]) -> pl.DataFrame:
 
     Returns
     -------
-    polars.DataFrame
-        ``query`` (String, in order of first appearance) and ``weight`` (Float64: how often it was asked).
+    polars.Series
+        The query of each request, in the order of the lines; a line that is there twice counts once.
 
     Raises
     ------
@@ -48,5 +71,4 @@ def read_sequence(path: str | os.PathLike[str]) -> pl.DataFrame:
         raise fault(f"{text[row]!r} is not a place and a query", source, row, accepted=SEQUENCE_FILE, hint=hint)
     frame = pl.DataFrame({"place": place, "query": query})
     kept, _ = drop_repeats(frame, ["place"], "query", source, "query")
-    counts = kept.group_by("query", maintain_order=True).agg(pl.len().cast(pl.Float64).alias("weight"))
-    return counts.select("query", "weight")
+    return kept["query"]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.errors import LightmeterError
 from lightmeter.measures.gains import DCG
-from lightmeter.params import Number, TermOf, param
+from lightmeter.params import Maybe, Number, TermOf, param
 from lightmeter.reranking.base import Draw, Index, Makes, Reordered, Reranker, none_of
 from lightmeter.reranking.columns import FILE, FILE_DOC
 from lightmeter.reranking.merits import (
@@ -33,21 +34,26 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 #: a ranking that is better by less is the same
 SAME = 1e-12
+#: times that all queries are answered where no sequence says how often
+ROUNDS = 10
 
 
 class Amortised(Reranker, Cutoff):
     """Rankings one after the other, each making up for what documents got too much or too little before.
 
-    The queries are answered ``rounds`` times, in the order of the run. Each answer adds to a document its share of the
-    answer's merit, and its share of the answer's attention. The next ranking is the one with the least
+    The queries are answered in the order of the query sequence, where one is loaded, and queries that it does not ask
+    for are not answered; without a sequence all are answered in the order of the run. This is done ``rounds`` times.
+    Each answer adds to a document its share of the answer's merit, and its share of the answer's attention. The next
+    ranking is the one with the least
     ``sum_d |attention got - merit earned|`` over its documents, of those whose relevance (the sum of view times merit)
     is at least ``quality`` times the best there is. Documents are told by their ids, so one that several queries
     rank is made up for in all of them.
 
     Guarantee: every ranking has the quality asked for, and no ranking of that query with at least as much quality as it
     leaves less unfairness at that step. (Between the rankings for which this holds, quality may be more than asked
-    for.) A query in which nothing has merit stays as it is, which is told. The rounds stand as samples 1, 2, .. in this
-    order, each of weight 1/rounds. Source: Biega, Gummadi and Weikum, SIGIR 2018.
+    for.) A query in which nothing has merit stays as it is, which is told. The answers to a query stand as samples
+    1, 2, .. in the order in which they were given, each of weight 1/(answers to it). Source: Biega, Gummadi and Weikum,
+    SIGIR 2018.
 
     Examples
     --------
@@ -55,12 +61,25 @@ class Amortised(Reranker, Cutoff):
     >>> c = load(run={"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
     >>> rerank(c, "Amortised(rounds=3, user=DCG, merit='score')").run["doc"].to_list()
     ['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c']
+
+    A sequence. ``b`` gets less than it earns where it is first ranked, so the next answer puts it first:
+
+    >>> run = {"q": {"a": 1.1, "b": 1.0}, "r": {"c": 1.1, "b": 1.0}}
+    >>> for asked in (["q", "r", "q"], ["r", "q", "q"]):
+    ...     made = rerank(load(run=run, sequence=asked), "Amortised(merit='score')").run
+    ...     print(made.filter(rank=1).select("query", "sample", "doc").rows())
+    [('q', 1, 'a'), ('q', 2, 'a'), ('r', 1, 'b')]
+    [('q', 1, 'b'), ('q', 2, 'a'), ('r', 1, 'c')]
     """
 
     makes: ClassVar[Makes] = "policy"
     whole_run: ClassVar[bool] = True
     guarantee: ClassVar[str] = "each ranking has the quality asked for, and none of its quality leaves less unfairness"
-    rounds: int = param(default=10, accepts=Number(low=1, integer=True), doc="times every query is answered")
+    rounds: int | None = param(
+        default=None,
+        accepts=Maybe(Number(low=1, integer=True)),
+        doc="times that all is answered; None: once through a query sequence, without one 10 times",
+    )
     quality: float = param(
         default=0.0, accepts=Number(low=0, high=1), doc="least share of the best relevance of each ranking"
     )
@@ -73,34 +92,51 @@ class Amortised(Reranker, Cutoff):
 
     def prepare(self, context: Context, ranked: Ranked) -> None:
         prepare_merits(self, context, ranked, self.merit, self.file)
+        asked = context.collection.requests
+        if asked is None and context.collection.query_weight is not None:
+            raise LightmeterError(
+                f"{self}: the sequence says how often queries are asked, not in which order. Accepted: a file of "
+                "requests or a list of query ids, in the order in which they come; or no sequence."
+            )
+        if asked is not None and not np.isin(asked, ranked.query).any():
+            raise LightmeterError(
+                f"{self}: the sequence asks for no query of run {ranked.run.name}. Accepted: the same query ids in "
+                "both."
+            )
 
     def reorder(self, block: Block, draw: Draw) -> Reordered:
         merit, view = merits(block, self.merit, self.file), seen(self.user, block, self.cutoff)
         code = document_codes(block.ranked)[block.rows]
         owed = np.zeros(int(code.max(initial=-1)) + 1)
-        rankings, ranks = block.shape
         some = merit.sum(axis=1) > 0
-        order = np.full((rankings, self.rounds, ranks), -1, dtype=np.int64)
-        for number in range(self.rounds):
-            for row in range(rankings):
-                n = int(block.length[row])
-                docs, worth, seen_at = code[row, :n], merit[row, :n], view[row, :n]
-                attention = seen_at / max(float(seen_at.sum()), 1e-300)
-                place = np.arange(n)
-                if some[row]:
-                    owed[docs] += worth / worth.sum()
-                    place = next_ranking(owed[docs], worth, seen_at, attention, self.quality)
-                owed[docs[place]] -= attention
-                order[row, number, :n] = place
-        why = none_of(rankings)
-        why[~some] = NO_MERIT
-        made = rankings * self.rounds
-        return Reordered(
-            order.reshape(made, ranks),
-            np.repeat(np.arange(rankings), self.rounds),
-            why,
-            np.full(made, 1.0 / self.rounds),
-        )
+        answered = self._answered(block)
+        order = np.full((len(answered), block.shape[1]), -1, dtype=np.int64)
+        for number, row in enumerate(answered):
+            n = int(block.length[row])
+            docs, worth, seen_at = code[row, :n], merit[row, :n], view[row, :n]
+            attention = seen_at / max(float(seen_at.sum()), 1e-300)
+            place = np.arange(n)
+            if some[row]:
+                owed[docs] += worth / worth.sum()
+                place = next_ranking(owed[docs], worth, seen_at, attention, self.quality)
+            owed[docs[place]] -= attention
+            order[number, :n] = place
+        times = np.bincount(answered, minlength=len(some))
+        why = none_of(len(some))
+        why[~some & (times > 0)] = NO_MERIT
+        by_query = np.argsort(answered, kind="stable")
+        origin = answered[by_query]
+        return Reordered(order[by_query], origin, why, 1.0 / times[origin])
+
+    def _answered(self, block: Block) -> Index:
+        """The number in the block of the ranking that each answer is made of, in the order of the answers."""
+        requests, rankings = block.context.collection.requests, np.arange(block.shape[0])
+        if requests is None:
+            return np.tile(rankings, self.rounds or ROUNDS)
+        row = np.full(len(block.context.collection.queries), -1, dtype=np.int64)
+        row[block.query] = rankings
+        asked = row[requests]
+        return np.tile(asked[asked >= 0], self.rounds or 1)
 
 
 def next_ranking(owed: Array, merit: Array, view: Array, attention: Array, quality: float) -> Index:

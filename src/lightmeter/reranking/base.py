@@ -88,6 +88,11 @@ class Reranker(Term, abstract=True):
         by = getattr(self, "by", None) or ""
         return by if isinstance(by, str) else JOIN.join(by)
 
+    @property
+    def advice(self) -> str | None:
+        """What to do where the guarantee does not hold, in words, or None."""
+        return None
+
     def prepare(self, context: Context, ranked: Ranked) -> None:
         """Refuse what cannot be, before anything is made."""
 

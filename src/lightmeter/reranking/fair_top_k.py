@@ -55,6 +55,12 @@ class FairTopK(Reranker, Cutoff):
     alpha: float = param(default=0.1, accepts=_SHARE, always=True, doc="how often a fair ranking may fail")
     adjust: bool = param(default=True, accepts=Flag(), doc="correct the table for the many prefixes")
 
+    @property
+    def advice(self) -> str:
+        if self.cutoff is not None:
+            return f"A smaller k than {self.cutoff}, or a smaller p, asks for fewer protected documents"
+        return f"Without @k every prefix down to the last candidate counts: limit the ranks that count, such as {self @ 10}"
+
     def check(self) -> None:
         shares = self.shares
         if sum(shares.values()) > 1:

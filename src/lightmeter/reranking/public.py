@@ -54,6 +54,8 @@ def rerank(
         Order of documents with equal scores in the rankings given: ``'docno'``, ``'file'`` or ``'error'``.
     unknown
         Documents whose group is not known: ``'drop'`` (belong to no group and may stand anywhere) or ``'error'``.
+        There is no ``'uniform'``, the default of :func:`lightmeter.evaluate`: a rank goes to a whole document, which
+        cannot count for all groups alike, so a guarantee could not be kept by that rule nor be seen in values of it.
     strict
         Refuse where the method's guarantee does not hold for every query, instead of telling where it does not.
     qrels, groups, targets
@@ -110,7 +112,8 @@ def rerank(
     made = Reranking(chosen, pl.concat(parts), collection, why, depth, ties, many, unknown)
     if strict and made.holds is False:
         run, query, reason = made.failures.row(0)
-        raise LightmeterError(f"{chosen}: the guarantee does not hold. Run {run}, query {query!r}: {reason}.")
+        hint = "" if made.advice is None else f" {made.advice}."
+        raise LightmeterError(f"{chosen}: the guarantee does not hold. Run {run}, query {query!r}: {reason}.{hint}")
     return made
 
 

@@ -16,7 +16,7 @@ from lightmeter.codes import changes_of
 from lightmeter.collection import Collection
 from lightmeter.evaluation import evaluate
 from lightmeter.io.tables import RunTable, Source
-from lightmeter.io.write_runs import write_run
+from lightmeter.io.write_runs import run_format, write_run
 from lightmeter.policies import Policy, Samples, Static, Ties
 from lightmeter.reranking.base import Reranker
 from lightmeter.result import Result
@@ -87,6 +87,13 @@ class Reranking:
         )
 
     @property
+    def advice(self) -> str | None:
+        """What to do where the guarantee does not hold, or None."""
+        if self.holds or not isinstance(self.method, Reranker):
+            return None
+        return self.method.advice
+
+    @property
     def policy(self) -> Policy:
         """How the rankings made are to be taken by :func:`lightmeter.evaluate`."""
         if "sample" not in self.run.columns:
@@ -138,10 +145,16 @@ class Reranking:
         return both.select(*keys, "before", "after", (pl.col("after") - pl.col("before")).alias("change"), "n")
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the rankings made, as :func:`lightmeter.write_run` does: a policy with its probabilities needs a
-        table.
+        """Write the rankings made, as :func:`lightmeter.write_run` does: a policy with its probabilities needs a table.
+
+        The rankings of one run are written without its name, which the rankings given have too: whoever reads both
+        files tells them apart by the files' names. The tag of TREC's six columns is the method's name.
         """
-        write_run(self.run, path)
+        frame = self.run
+        if len(self.before.runs) == 1:
+            table = run_format(os.fspath(path))[0] != "trec"
+            frame = frame.drop("run") if table else frame.with_columns(run=pl.lit(type(self.method).__name__))
+        write_run(frame, path)
 
 
 def _table(name: str, frame: pl.DataFrame) -> RunTable:

@@ -24,7 +24,7 @@ from lightmeter.reranking.counted import (
     lowest_counts,
     shortfalls,
 )
-from lightmeter.targets import SHORTHANDS, Target
+from lightmeter.targets import SHORTHANDS, Pool, Target
 from lightmeter.terms import Cutoff
 
 if TYPE_CHECKING:
@@ -45,6 +45,16 @@ class _ToShares(Reranker, Cutoff, abstract=True):
     guarantee: ClassVar[str] = "the first k have at least floor(k p) documents of every group of target share p"
     by: str = param(accepts=BY, doc=BY_DOC)
     target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
+
+    @property
+    def advice(self) -> str:
+        pool = "" if isinstance(self.target, Pool) else "; target=Pool(of='run') asks for the candidates' own shares"
+        if self.cutoff is not None:
+            return f"A smaller k than {self.cutoff} asks for fewer documents{pool}"
+        return (
+            "Without @k every prefix counts, and the last is all candidates, whose shares are what they are: limit the "
+            f"ranks that count, such as {self @ 10}{pool}"
+        )
 
     def prepare(self, context: Context, ranked: Ranked) -> None:
         hard(self, context.collection.attribute(self.attribute))
