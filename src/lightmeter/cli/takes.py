@@ -350,7 +350,7 @@ RerankSequence = Annotated[
     _option(
         "--sequence",
         takes="FILE",
-        text="A sequence of queries: Amortised answers them in its order, and measures weigh each as often as it occurs.",
+        text="A sequence of queries: Amortised answers them in order, and measures weigh each as often as it occurs.",
     ),
 ]
 RerankOutput = Annotated[

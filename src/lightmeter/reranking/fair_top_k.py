@@ -59,7 +59,7 @@ class FairTopK(Reranker, Cutoff):
     def advice(self) -> str:
         if self.cutoff is not None:
             return f"A smaller k than {self.cutoff}, or a smaller p, asks for fewer protected documents"
-        return f"Without @k every prefix down to the last candidate counts: limit the ranks that count, such as {self @ 10}"
+        return f"Without @k every prefix down to the last candidate counts: limit those that do, such as {self @ 10}"
 
     def check(self) -> None:
         shares = self.shares
