@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import lightmeter as lm
 from lightmeter.exposure.frontier import area, frontiers, mean_frontier
-from lightmeter.sweeping.areas import areas, envelope_area, frontier_areas, rough_areas
+from lightmeter.sweeping.areas import _under_the_largest, areas, envelope_area, frontier_areas, rough_areas
 from lightmeter.sweeping.curve import interval
 from lightmeter.sweeping.perform import resampled_counts
 
@@ -30,6 +30,29 @@ def test_areas_are_those_of_one_curve(points: np.ndarray, envelope: bool) -> Non
 def test_the_largest_relevance_counts_where_a_curve_turns_back(points: np.ndarray) -> None:
     x, y = points.T
     assert envelope_area(x, y) == pytest.approx(area(x, y, envelope=True), abs=1e-9)
+
+
+@pytest.mark.parametrize("cells", [1, 5 * 80**2])
+def test_many_turns_are_worked_on_a_few_intervals_at_a_time(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    """Rounding, where nothing happens, makes a turn of every other point; pairs of them would fill the memory."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.linspace(0.0, 0.5, 50), 0.5 + 1e-3 * rng.random(80), np.linspace(0.5, 1.0, 50)])
+    y = np.concatenate([np.linspace(0.2, 0.8, 50), 0.8 + 1e-3 * rng.random(80), np.linspace(0.8, 0.4, 50)])
+    sizes: list[tuple[int, int]] = []
+
+    def look(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        sizes.append(left.shape)
+        return _under_the_largest(left, right)
+
+    whole = envelope_area(x, y)
+    monkeypatch.setattr("lightmeter.sweeping.areas.CELLS", cells)
+    monkeypatch.setattr("lightmeter.sweeping.areas._under_the_largest", look)
+    assert envelope_area(x, y) == pytest.approx(whole, abs=1e-12)
+    assert whole == pytest.approx(0.55, abs=1e-3)
+    lines = sizes[0][0]
+    assert 40 < lines < 85
+    assert all(intervals <= max(cells / lines**2, 1) for _, intervals in sizes)
+    assert sum(intervals for _, intervals in sizes) > 130
 
 
 def test_a_missing_point_leaves_no_area() -> None:

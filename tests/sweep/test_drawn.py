@@ -185,6 +185,24 @@ def test_each_query_has_paths_of_its_own() -> None:
         assert len({tuple(row) for row in off.round(12).tolist()}) == 4
 
 
+def test_errors_of_queries_are_independent() -> None:
+    """Of 60 queries that are alike: the error of their mean is a 60th, in squares, of what theirs is."""
+    many = [f"q{i}" for i in range(60)]
+    c = lm.load({"a": {q: {"r": 2.0, "n": 1.0} for q in many}}, {q: {"r": 1} for q in many})
+    ranked, _ = Ranked.of(c, c.runs["a"], "docno")
+    candidates = Candidates(Context(c, {"a": ranked}), ranked, np.arange(60), USER, None, [None])
+    thetas = np.array([0.7, 0.4])
+    truth = [exactly(np.array([0.36, 0.9]), x)[0] * candidates.target[0, 0] for x in thetas]
+    ratios = []
+    for seed in range(20):
+        drawn = Draws(candidates, USER, None, 40, np.random.default_rng(seed))
+        for right, found in zip(truth, drawn.at(thetas, [None]), strict=True):
+            eer = found[None][1][0]
+            ratios.append((eer.mean() - right) ** 2 / (eer.var(ddof=1) / 60))
+    assert 0.4 < np.mean(ratios[::2]) < 2  # squares of 20 standard normal numbers
+    assert 0.4 < np.mean(ratios[1::2]) < 2
+
+
 def test_a_reader_who_minds_no_document_agrees_with_the_closed_form() -> None:
     """Cascade with u = 0 is RBP: what is drawn is corrected to what is known, exactly."""
     c = lm.load({"a": RUN}, QRELS)
