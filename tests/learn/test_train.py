@@ -104,6 +104,11 @@ def test_training_and_what_is_written(torch, train, svm, tmp_path):
     assert len(pairs) == 3
     assert pairs[0]["p_adjusted"] >= pairs[0]["p"]
     assert "lambda=0.5" in err
+    told = [line for line in err.splitlines() if "fold" in line and "validation EEAUC" in line]
+    assert [line.split(":")[1] for line in told] == [
+        f" {a}, fold {k} of 3" for a in ("ee", "pairwise") for k in (1, 2, 3)
+    ]
+    assert all(" of 2, " in line and line.endswith(" s in all") for line in told)
     folder = tmp_path / "one"
     collection = lm.load(
         run={"ee": folder / "runs/ee.txt"}, qrels=folder / "qrels.txt", groups=str(folder / "groups.csv")
@@ -128,8 +133,13 @@ def test_training_and_what_is_written(torch, train, svm, tmp_path):
     code, _, err = train(svm, "--loss", "ee", "--loss", "pairwise", *options, "-o", "two", "-q")
     assert (code, err) == (0, "")
     assert contents(tmp_path / "two") == before
-    code, out, _ = train(svm, "--loss", "parity", *options, "-o", "one", "-f", "csv")
+    code, out, err = train(svm, "--loss", "ee", "--loss", "parity", *options, "-o", "one", "-f", "csv")
     assert code == 0
+    done = [json.loads((folder / f"models/ee/fold{k}/done.json").read_text()) for k in (1, 2, 3)]
+    for k, kept in enumerate(done, 1):
+        line = f"ee, fold {k} of 3: validation EEAUC {kept['area']:.4f} at epoch {kept['best']} of 2, trained before"
+        assert line in err
+    assert "parity, fold 3 of 3" in err
     assert "parity" in out
     assert before.items() - contents(folder).items() <= {(k, v) for k, v in before.items() if "/" not in k}
     code, _, err = train(svm, *options[:-1], 5, "-o", "one")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import write_out
 from lightmeter.errors import LightmeterError, MissingExtraError
 from lightmeter.learn.collection import LetorData
-from lightmeter.learn.experiment import Experiment, names_of
+from lightmeter.learn.experiment import Done, Experiment, Unit, names_of
 from lightmeter.learn.outcome import POLICY, Outcome
 from lightmeter.learn.settings import Settings
 from lightmeter.output import records
@@ -92,7 +93,9 @@ class Request:
             def tell(loss: str, fold: int, folds: int, epoch: int, mean: float, area: float) -> None:
                 progress.step((losses.index(loss) * folds + fold - 1) * settings.epochs + epoch, total)
 
-            scores = experiment.scores(tell)
+            scores = experiment.scores(
+                tell, None if self.quiet else _log("tree" if self.model == "lightgbm" else "epoch")
+            )
         outcome = Outcome.of(data, scores, settings.user)
         self._write(outcome, folder)
         if not self.quiet:
@@ -185,6 +188,23 @@ class Request:
         write_whole(os.path.join(folder, "table.md"), _render(outcome, "markdown"))
         write_whole(os.path.join(folder, "table.jsonl"), _render(outcome, "jsonl"))
         write_whole(os.path.join(folder, "queries.csv"), records.csv(outcome.queries))
+
+
+def _log(what: str) -> Done | None:
+    """What writes a line a model where nobody sees a progress bar, as in a log; None where somebody does."""
+    if sys.stderr is None or sys.stderr.isatty():
+        return None
+    started = time.monotonic()
+
+    def line(unit: Unit) -> None:
+        weight = "" if unit.lam is None else f", lambda {unit.lam:g}"
+        took = "trained before" if unit.found else f"{time.monotonic() - started:.0f} s in all"
+        say(
+            f"{unit.loss}, fold {unit.fold} of {unit.folds}{weight}: validation EEAUC {unit.area:.4f} at {what} "
+            f"{unit.best} of {unit.epochs}, {took}"
+        )
+
+    return line
 
 
 def _decimal(option: str, text: str) -> float:

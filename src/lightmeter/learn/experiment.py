@@ -26,6 +26,35 @@ Tell = Callable[[str, int, int, int, float, float], None]
 
 
 @dataclass(frozen=True)
+class Unit:
+    """One model of a training, as it is told when it is there.
+
+    Attributes
+    ----------
+    loss, fold, folds, lam
+        What it is of; ``lam`` None where the loss has no weight of disparity, or there is one for all.
+    best, epochs
+        The best epoch (tree), and how many there were.
+    area
+        Validation area at the best.
+    found
+        Whether it was there already, from a training before.
+    """
+
+    loss: str
+    fold: int
+    folds: int
+    lam: float | None
+    best: int
+    epochs: int
+    area: float
+    found: bool
+
+
+Done = Callable[[Unit], None]
+
+
+@dataclass(frozen=True)
 class Experiment:
     """Which losses are trained how on what, and where results go.
 
@@ -95,14 +124,17 @@ class Experiment:
         os.makedirs(self.folder, exist_ok=True)
         write_whole(path, (json.dumps(asked, indent=1) + "\n").encode())
 
-    def scores(self, tell: Tell | None = None) -> dict[str, Array]:
-        """Train what is not trained yet; for each loss the scores of all documents by models that never saw them."""
+    def scores(self, tell: Tell | None = None, done: Done | None = None) -> dict[str, Array]:
+        """Train what is not trained yet; for each loss the scores of all documents by models that never saw them.
+
+        ``tell`` is called after every epoch, ``done`` after every model.
+        """
         folds = folds_of(len(self.data.queries), self.settings.folds, self.settings.seed)
         out = {}
         for loss in self.losses:
             whole = np.full(len(self.data.grade), np.nan)
             for k, fold in enumerate(folds):
-                whole[self.data.flat(fold.test)] = self._best(loss, k, fold, tell)
+                whole[self.data.flat(fold.test)] = self._best(loss, k, fold, tell, done)
             out[loss] = whole
             self._write_run(loss, whole)
         return out
@@ -113,11 +145,14 @@ class Experiment:
         for loss in self.losses:
             for k in range(self.settings.folds):
                 for lam in self._weights(loss):
-                    path = os.path.join(self._place(loss, k, lam), "history.jsonl")
-                    rows = pl.read_ndjson(path, schema={"epoch": pl.Int64, "loss": pl.Float64, "area": pl.Float64})
+                    rows = self._history(loss, k, lam)
                     labels = [pl.lit(v).alias(n) for n, v in (("loss_name", loss), ("fold", k + 1), ("lam", lam))]
                     parts.append(rows.select(*labels, "epoch", "loss", "area"))
         return pl.concat(parts)
+
+    def _history(self, loss: str, k: int, lam: float) -> pl.DataFrame:
+        path = os.path.join(self._place(loss, k, lam), "history.jsonl")
+        return pl.read_ndjson(path, schema={"epoch": pl.Int64, "loss": pl.Float64, "area": pl.Float64})
 
     def _weights(self, loss: str) -> tuple[float, ...]:
         return self.lams if loss.startswith(("ee", "parity")) else self.lams[:1]
@@ -126,8 +161,16 @@ class Experiment:
         several = len(self._weights(loss)) > 1
         return os.path.join(self.folder, "models", loss, f"fold{k + 1}", *([f"lambda{lam:g}"] if several else []))
 
-    def _best(self, loss: str, k: int, fold: Fold, tell: Tell | None) -> Array:
-        made = [self._unit(loss, k, fold, lam, tell) for lam in self._weights(loss)]
+    def _best(self, loss: str, k: int, fold: Fold, tell: Tell | None, done: Done | None) -> Array:
+        made, several = [], len(self._weights(loss)) > 1
+        for lam in self._weights(loss):
+            found = os.path.exists(os.path.join(self._place(loss, k, lam), "done.json"))
+            made.append(self._unit(loss, k, fold, lam, tell))
+            if done is not None:
+                rows = self._history(loss, k, lam)
+                best, epochs = int(rows["area"].arg_max() or 0) + 1, len(rows)
+                folds, weight = self.settings.folds, lam if several else None
+                done(Unit(loss, k + 1, folds, weight, best, epochs, made[-1][0], found))
         return made[int(np.argmax([area for area, _ in made]))][1]
 
     def _unit(self, loss: str, k: int, fold: Fold, lam: float, tell: Tell | None) -> tuple[float, Array]:
