@@ -69,7 +69,7 @@ def test_best_run_is_best(points: list[tuple[float, float]], other: Any) -> None
             seen.add(name)
             top = merit[name].max()
             leaders = {r for r, v in zip(frame["label"], merit[name], strict=True) if v == top}
-            assert set(runs) == leaders
+            assert set(runs) == leaders or (" other" in part and set(runs) < leaders)
             if not part.lower().startswith("all runs"):
                 assert word[name] in part or word["RR"] in part
     assert seen == {"RR", type(other).__name__}

@@ -19,10 +19,14 @@ from lightmeter.report.queries import chosen
 from lightmeter.report.rankings import rankings_of
 
 _SCORES = (
-    "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best; a line is an interval "
+    "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best mean; a line is an interval "
     "over queries."
 )
-_POWER = "Pairs of runs in the order of their p. The lower a line, the more pairs the measure tells apart."
+_POWER = (
+    "Pairs of runs in the order of their p. The further right a line leaves the bottom, the more pairs the measure "
+    "tells apart."
+)
+_PAIR = "A dot a measure: the p of the difference between the two runs. The lower, the more surely they differ."
 _TAU = "A cell two measures: blue where they order the runs alike, orange where they do the opposite."
 
 
@@ -33,7 +37,7 @@ def comparison_page(made: Comparison, context: Context | None, manifest: dict[st
     drawn = pictures(
         [
             (lambda: plots.scores(made), _SCORES),
-            (lambda: plots.significance(made), _POWER),
+            (lambda: plots.significance(made), _PAIR if len(names) == 2 else _POWER),
             (lambda: plots.agreement(made), _TAU),
             *of_measures(result),
         ]

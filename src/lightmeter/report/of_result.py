@@ -16,9 +16,9 @@ from lightmeter.report.queries import chosen
 from lightmeter.report.rankings import rankings_of
 from lightmeter.result import Result
 
-_SCORES = "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best."
+_SCORES = "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best mean."
 _TRADEOFF = "A point a run: how good it is by two measures at once."
-_EXPOSURE = "A bar a group; a panel a run."
+_EXPOSURE = "A bar a group; a panel a run. Black lines are intervals."
 _LEANING = "Bars to the right lean to one side, bars to the left to the other; 0 is balance."
 
 
