@@ -19,8 +19,8 @@ from lightmeter.report.queries import chosen
 from lightmeter.report.rankings import rankings_of
 
 _SCORES = (
-    "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best mean; a line is an interval "
-    "over queries."
+    "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best mean; a line is an "
+    "interval over queries."
 )
 _POWER = (
     "Pairs of runs in the order of their p. The further right a line leaves the bottom, the more pairs the measure "
