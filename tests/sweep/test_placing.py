@@ -150,8 +150,12 @@ def test_only_what_is_between_0_and_1_counts() -> None:
     ],
 )
 def test_where_neighbours_tell_nothing_the_curve_may_go_any_way(x: list[float], y: list[float], want: float) -> None:
-    t = np.linspace(0.0, 1.0, 5)
-    assert lost(t, np.array([x], dtype=float), np.array([y], dtype=float), False)[0, 1] == pytest.approx(want)
+    t = np.linspace(0.0, 0.1, 5)
+    points = np.array([x], dtype=float), np.array([y], dtype=float)
+    assert lost(t, *points, False)[0, 1] == pytest.approx(want)
+    assert lost(10.0 * t, *points, False)[0, 1] == pytest.approx(
+        (x[2] - x[1]) * (y[2] - y[1]) / 4
+    )  # nor is it trusted in long steps
 
 
 def test_how_far_a_curve_goes_that_turns_back() -> None:
@@ -160,7 +164,12 @@ def test_how_far_a_curve_goes_that_turns_back() -> None:
     y = np.array([0.5, 0.7, 0.8, 0.9, 0.6])
     x = np.array([0.5, 0.7, 0.9, 0.8, 0.6])
     plain, more = (lost(t, x[None], y[None], envelope)[0] for envelope in (False, True))
-    assert more - plain == pytest.approx([0, 0.3 / 16 * 0.3, 0.3 / 16 * 0.3, 0])
+    assert more - plain == pytest.approx([0, 0.2 / 8 * 0.3, 0.1 / 8 * 0.3, 0])  # in proportion to how they move
+    beyond = lost(t, x[None] + 0.08, y[None], True)[0] - lost(t, x[None] + 0.08, y[None], False)[0]
+    assert beyond == pytest.approx([0, 0.02 * 0.3 * 2 / 3, 0.02 * 0.3 / 3, 0])  # it ends at 1
+    assert lost(t, x[None] + 0.2, y[None], True).tolist() == lost(t, x[None] + 0.2, y[None], False).tolist()
+    down = lost(t, 1.0 - x[None], y[None], True)[0] - lost(t, 1.0 - x[None], y[None], False)[0]
+    assert down == pytest.approx(more - plain)
     assert lost(t, t[None], y[None], True).tolist() == lost(t, t[None], y[None], False).tolist()
 
     def back(t: np.ndarray) -> np.ndarray:

@@ -151,6 +151,9 @@ def made(seed: int) -> tuple[lm.Collection, str, str | None]:
         (31, "2.6e-4 where a step before which the curve stands still was thought to be straight"),
         (224, "the mean area was 2.8e-4 off: the curve turns back between two points"),
         (226, "3.8e-4, for the same reason in a query's curve"),
+        (1444, "1.5e-4, where a step of the first ones, two decades long, hid a turn"),
+        (1048, "1.2e-4 in a query's curve, in a step of three decades"),
+        (1515, "1.1e-4, in steps of half a decade"),
     ],
 )
 def test_areas_that_were_not_stable(seed: int, why: str) -> None:
