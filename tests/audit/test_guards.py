@@ -8,12 +8,9 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import lightmeter as lm
 from lightmeter.auditing.export import render
-from lightmeter.auditing.masking import Total, suppressed
 
 
 def shown(result: lm.AuditResult) -> dict[tuple[str, str], int]:
@@ -103,37 +100,6 @@ def _row(index: dict, parts: list, whole: tuple | None = None) -> np.ndarray:
     if whole is not None:
         row[index[whole]] = -1
     return row
-
-
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(1, 15))
-def test_masked_cells_of_one_total(counts: list[int], floor: int):
-    mask = suppressed(np.array(counts), [Total(np.arange(len(counts)))], floor)
-    sizes = np.array(counts)
-    assert mask[(sizes > 0) & (sizes < floor)].all()
-    if mask.any() and (~mask & (sizes > 0)).any():
-        assert mask.sum() >= 2
-        assert sizes[mask].sum() >= floor
-    if not ((sizes > 0) & (sizes < floor)).any():
-        assert not mask.any()
-
-
-@given(st.lists(st.integers(0, 25), min_size=12, max_size=12), st.integers(2, 12))
-def test_masked_cells_of_rows_and_columns(counts: list[int], floor: int):
-    """No cell is the only solution, whatever is added and subtracted."""
-    cells = np.arange(12).reshape(3, 4)
-    totals = [Total(c) for c in [*cells, *cells.T]]
-    mask = suppressed(np.array(counts), totals, floor)
-    hidden = np.flatnonzero(mask)
-    if not len(hidden):
-        return
-    system = np.array([[float(h in t.cells) for h in hidden] for t in totals])
-    _, values, right = np.linalg.svd(system)
-    null = right[(values > 1e-9).sum() :]
-    free = np.abs(null).max(axis=0, initial=0) > 1e-9
-    # a cell may be fixed only where nothing is left to hide it behind
-    for cell in hidden[~free]:
-        lines = [t.cells for t in totals if cell in t.cells]
-        assert all(mask[line[np.array(counts)[line] > 0]].all() for line in lines)
 
 
 def test_per_query_rows_are_masked_by_query():
@@ -301,32 +267,3 @@ def test_margins_do_not_give_a_small_cell_away():
     there = shown(result)
     assert not {("sex", "f"), ("race", "b")} <= set(there)
     assert not {("sex", "m"), ("race", "w")} <= set(there)
-
-
-@given(st.integers(0, 10**6))
-def test_no_small_cell_of_a_cross_table_can_be_computed(seed: int):
-    """Whatever is shown of a cross table and its margins, another table with another count in each small cell fits."""
-    rng = np.random.default_rng(seed)
-    rows, columns, floor = int(rng.integers(2, 4)), int(rng.integers(2, 6)), 10
-    table = rng.integers(0, 400, (rows, columns))
-    table[rng.random(table.shape) < 0.3] = rng.integers(0, 9)
-    cells = np.arange(table.size).reshape(table.shape)
-    counts = np.concatenate([table.ravel(), table.sum(axis=1), table.sum(axis=0)])
-    totals = [Total(cells.ravel())]
-    totals += [Total(cells[i], table.size + i) for i in range(rows)]
-    totals += [Total(cells[:, j], table.size + rows + j) for j in range(columns)]
-    totals += [Total(table.size + np.arange(rows)), Total(table.size + rows + np.arange(columns))]
-    mask = suppressed(counts, totals, floor)
-    assert mask[(counts > 0) & (counts < floor)].all()
-    hidden = np.flatnonzero(mask)
-    sums = np.zeros((len(totals), len(counts)))
-    for row, total in zip(sums, totals, strict=True):
-        row[total.cells] += 1.0
-        if total.sum_cell is not None:
-            row[total.sum_cell] -= 1.0
-    known = sums[:, hidden]
-    for at in np.flatnonzero(counts[hidden] < floor):
-        unit = np.eye(len(hidden))[at]
-        # it could be computed if its unit vector were a combination of the sums
-        rest = unit - known.T @ np.linalg.lstsq(known.T, unit, rcond=None)[0]
-        assert np.abs(rest).max() > 1e-6

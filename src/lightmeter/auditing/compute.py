@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lightmeter.auditing import coarse, resample
 from lightmeter.auditing.curve import Curves, grid
 from lightmeter.auditing.figures import Compared, Figure, figures
-from lightmeter.auditing.prefixes import LONGEST, fa_ir, ndkl
+from lightmeter.auditing.prefix_rows import prefix_rows
 from lightmeter.auditing.ranked import RankedTable
 from lightmeter.auditing.rates import beside
 from lightmeter.auditing.request import Options
@@ -70,14 +70,15 @@ def audit_one(
     given: Options,
     rng: np.random.Generator,
     progress: Progress | None = None,
+    apart: int = 1,
 ) -> One:
-    """All rows of one attribute under one score."""
+    """All rows of one attribute under one score; cutoffs of curves are so many places ``apart``."""
     groups = len(attribute.values)
     codes = np.where(attribute.codes >= 0, attribute.codes, groups).astype(np.int64)[ranked.order]
     asked = Asked(given.users, (None, *given.cutoffs), given.threshold)
     several = len(ranked.sizes) > 1
     resamples = 0 if several and len(ranked.sizes) < FEWEST_QUERIES else given.resamples
-    points = grid(ranked.longest, groups, max(resamples, len(ranked.sizes)), list(given.cutoffs))
+    points = grid(ranked.longest, groups, max(resamples, len(ranked.sizes)), list(given.cutoffs), apart)
     both = replace(asked, cutoffs=tuple(dict.fromkeys([*asked.cutoffs, *points])))
     table = observed(ranked, codes, groups, label, both)
     now = table.at(asked.cutoffs)
@@ -91,11 +92,12 @@ def audit_one(
         how = Drawn(again, given.level, independent=not several)
         if not resamples:
             figure = replace(figure, basis="none") if several else figure
-        for row in rows_of(figure, how, attribute, score, now.count[0], now.top[figure.cutoff][0], itself=itself):
+        top = now.top[figure.cutoff][0]
+        for row in rows_of(figure, how, attribute, score, now.count[0], top, hidden, itself=itself):
             rows.append(row)
             if not several:
                 rows += beside(figure, row, divided=ranked.divided(figure.cutoff))
-    rows += _prefix_rows(ranked, codes, attribute, score, given)
+    rows += prefix_rows(ranked, codes, attribute, hidden, score, given, resamples, rng.spawn(1)[0])
     each = by_query(ranked, codes, groups, label, asked) if several and given.per_query else None
     curves = Curves(
         attribute,
@@ -166,45 +168,3 @@ def _by_name(
         for figure in figures(sums.at((None, *given.cutoffs)), given.users, compared, binary=binary, best=dict(best)):
             out[figure.measure, figure.cutoff] = figure
     return out
-
-
-def _prefix_rows(
-    ranked: RankedTable, codes: NDArray[np.int64], attribute: Attribute, score: str, given: Options
-) -> list[Row]:
-    """NDKL of all groups together, and FA*IR's p-value of each."""
-    groups, queries = len(attribute.values), len(ranked.sizes)
-    rows = []
-    cells = np.bincount(ranked.query * (groups + 1) + codes, minlength=queries * (groups + 1))
-    pool = cells.reshape(queries, groups + 1)[:, :-1].astype(np.float64)
-    known = int(pool.sum())
-    with np.errstate(invalid="ignore"):
-        share = pool / pool.sum(axis=1, keepdims=True)
-    for k in (None, *given.cutoffs):
-        inside = ranked.rank <= (k or ranked.longest)
-        tied = ranked.averaged and bool((ranked.block_size[ranked.block[inside]] > 1).any())
-        value, reason = float("nan"), "tied"
-        if not tied:
-            found = ndkl(codes[inside], groups, ranked.rank[inside], ranked.query[inside], share)
-            some = found[~np.isnan(found)]
-            value, reason = (float(some.mean()), None) if len(some) else (float("nan"), "no_known_member")  # type: ignore[assignment]
-        rows.append(Row("ndkl", k, attribute.name, None, None, score, value, n=known, reason=reason))
-        if queries > 1 or k is None or groups < 2:
-            continue
-        p, lost = np.full(groups, np.nan), "tied"
-        if not tied:
-            p, lost = fa_ir(codes[inside], groups, share[0], k), "too_long" if k > LONGEST else "no_known_member"
-        rows += [
-            Row(
-                "fa_ir_p",
-                k,
-                attribute.name,
-                a,
-                None,
-                score,
-                float(p[a]),
-                n=int(attribute.counts[a]),
-                reason=lost if np.isnan(p[a]) else None,
-            )
-            for a in range(groups)
-        ]
-    return rows

@@ -33,13 +33,18 @@ SCHEMA = {
 }
 
 
-def grid(longest: int, groups: int, resamples: int, asked: list[int]) -> tuple[int, ...]:
-    """The cutoffs of a curve, those asked for among them."""
+def grid(longest: int, groups: int, resamples: int, asked: list[int], apart: int = 1) -> tuple[int, ...]:
+    """The cutoffs of a curve, those asked for among them; the others at least so many places ``apart``."""
     points = int(min(POINTS, ROOM // max(resamples * (groups + 1), 1)))
     if longest <= points:
-        return tuple(range(1, longest + 1))
-    spread = np.geomspace(1, longest, max(points, 1)).round().astype(np.int64)
-    return tuple(int(k) for k in np.unique(np.concatenate([spread, asked, [longest]])) if k <= longest)
+        spread = np.arange(1, longest + 1)
+    else:
+        spread = np.geomspace(1, longest, max(points, 1)).round().astype(np.int64)
+    kept = [0, longest, *(k for k in asked if k <= longest)]
+    for k in np.unique(spread).tolist():
+        if all(abs(k - other) >= apart for other in kept):
+            kept.append(k)
+    return tuple(sorted(set(kept) - {0}))
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def ndkl(codes: Codes, groups: int, rank: Codes, query: Codes, pool: Array) -> A
     return out
 
 
-def fa_ir(codes: Codes, groups: int, pool: Array, cutoff: int) -> Array:
+def fa_ir(codes: Codes, groups: int, pool: Array, cutoff: int, wanted: NDArray[np.bool_]) -> Array:
     """The chance, for each group, that a ranking drawn by coin flips has as few of it in some prefix.
 
     The exact p-value of FA*IR's test: the shares of the pool are those of the coin, all prefixes down to the cutoff are
@@ -85,13 +85,15 @@ def fa_ir(codes: Codes, groups: int, pool: Array, cutoff: int) -> Array:
     ----------
     codes
         Group at each rank, ``groups`` where unknown: those are passed over, the others close up.
+    wanted
+        Which groups are asked for; the others have NaN.
     """
     head = codes[:cutoff]
     head = head[head < groups]
     out = np.full(groups, np.nan)
     if not 0 < len(head) <= LONGEST:
         return out
-    for group in range(groups):
+    for group in np.flatnonzero(wanted).tolist():
         if pool[group] < 1:
             out[group] = float(p_value(np.cumsum(head == group), float(pool[group])))
     return out

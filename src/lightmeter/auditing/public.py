@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from lightmeter.auditing import notes
 from lightmeter.auditing import preset as presets
 from lightmeter.auditing.compute import One, audit_one
 from lightmeter.auditing.figures import Compared
-from lightmeter.auditing.guards import SMALL, Mask, masked, masks
+from lightmeter.auditing.guards import SMALL, Mask, masked, masks, masks_by_query, merged, order_of
 from lightmeter.auditing.queries import query_rows
 from lightmeter.auditing.ranked import RankedTable, Ties
 from lightmeter.auditing.rates import holm
@@ -162,13 +163,15 @@ def _audit(
     rng: int | np.random.Generator,
     progress: Callable[[int, int], None] | None,
 ) -> AuditResult:
-    base = references(reference, data)
-    hidden = masks(data.attributes, given.min_cell)
-    notes.check_inferred(given, data)
     several = data.queries is not None and len(data.queries) > 1
+    data, hidden, by_list = _guarded(data, given)
+    base = references(reference, data)
+    notes.check_inferred(given, data)
     streams = _streams(rng, len(data.scores) * len(data.attributes))
     tick = _Steps(progress, len(streams), given.resamples)
     done = 0
+    # who knows the group of every single place by one attribute and by another knows the groups of both
+    apart = given.min_cell if len(hidden) > 1 and any(h.any() for h in hidden.values()) else 1
     rows: list[Row] = []
     curves: list[pl.DataFrame] = []
     frames: list[pl.DataFrame] = []
@@ -192,6 +195,7 @@ def _audit(
                 given,
                 streams[done],
                 tick.one,
+                apart,
             )
             found[score, attribute.name] = one
             rows += one.rows
@@ -199,7 +203,15 @@ def _audit(
             if one.each is not None:
                 frames.append(
                     query_rows(
-                        one, attribute, score, compared, hidden[attribute.name], given, data.binary, data.queries
+                        one,
+                        attribute,
+                        score,
+                        compared,
+                        hidden[attribute.name],
+                        by_list[attribute.name],
+                        given,
+                        data.binary,
+                        data.queries,
                     )
                 )
             done += 1
@@ -226,12 +238,30 @@ def _audit(
     )
 
 
+def _guarded(data: AuditTable, given: Options) -> tuple[AuditTable, dict[str, Mask], dict[str, Mask]]:
+    """The table with the masked groups of each attribute as one, which these are, and which they are in each list."""
+    lists: dict[str, Mask] = {}
+    if given.per_query and data.queries is not None:
+        pooled, lists = masks_by_query(data.attributes, given.min_cell, data.query, len(data.queries))
+    else:
+        pooled = masks(data.attributes, given.min_cell)
+    attributes, hidden = [], {}
+    for a in data.attributes:
+        if a.name in lists:
+            lists[a.name] = lists[a.name][:, [*order_of(a, pooled[a.name]), -1]]
+        one, hidden[a.name] = merged(a, pooled[a.name])
+        attributes.append(one)
+    return replace(data, attributes=attributes), hidden, lists
+
+
 def _eligible(attribute: Attribute, hidden: Mask, given: Options, total: int) -> Mask:
     """Which groups can be the one of the highest rate: those that are shown and, in a preset, not set apart."""
     eligible: Mask = ~hidden[:-1]
-    if given.preset is not None:
+    if given.preset is not None and (eligible & (attribute.counts >= SMALL * total)).any():
         eligible = eligible & (attribute.counts >= SMALL * total)
-    return eligible if eligible.any() else np.ones_like(eligible)
+    if not eligible.any():
+        eligible[0] = True  # all are masked: any will do, but for one that would tell which rate is the highest
+    return eligible
 
 
 def _streams(rng: int | np.random.Generator, many: int) -> list[np.random.Generator]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lightmeter.auditing.compute import One
 from lightmeter.auditing.figures import Compared, Figure, figures
-from lightmeter.auditing.guards import masks_by_query
+from lightmeter.auditing.guards import AMONG_KNOWN
 from lightmeter.auditing.request import Options
 from lightmeter.auditing.rows import SCHEMA
 from lightmeter.auditing.table import UNKNOWN, Attribute
@@ -20,18 +20,23 @@ def query_rows(
     score: str,
     compared: Compared,
     hidden: NDArray[np.bool_],
+    in_lists: NDArray[np.bool_],
     given: Options,
     binary: bool,
     queries: list[str] | None,
 ) -> pl.DataFrame:
-    """A row for each query, group and measure; no intervals, since one query is one draw."""
+    """A row for each query, group and measure; no intervals, since one query is one draw.
+
+    A group that is masked in all queries together (``hidden``) has a masked row in each, whether it is there or not; so
+    have all groups of a query that is not shown at all.
+    """
     if one.each is None or queries is None:
         return pl.DataFrame(schema={"query": pl.String, **SCHEMA})
-    mask = masks_by_query(one.each, hidden, given.min_cell)
+    mask = in_lists | hidden
     names = [*attribute.values, UNKNOWN]
     parts = []
     for figure in figures(one.each, given.users, compared, binary=binary, best=dict(one.best)):
-        parts.append(_figure(figure, one, mask, names, attribute.name, score, queries))
+        parts.append(_figure(figure, one, mask, hidden, names, attribute.name, score, queries))
     frame = pl.concat(parts)
     # query by query; within one, the order of the figures
     return frame.with_row_index("_row").sort(["_query", "_row"]).drop("_row", "_query")
@@ -41,6 +46,7 @@ def _figure(
     figure: Figure,
     one: One,
     mask: NDArray[np.bool_],
+    hidden: NDArray[np.bool_],
     names: list[str],
     attribute: str,
     score: str,
@@ -48,7 +54,7 @@ def _figure(
 ) -> pl.DataFrame:
     count = one.each.count  # type: ignore[union-attr]
     size = figure.value.shape[1]
-    there = count > 0
+    there = (count > 0) | (mask & (hidden | (count > 0).any(axis=0)))
     if not figure.unknown:
         there = there & (np.arange(size) < size - 1)
     if figure.reference is not None:
@@ -56,6 +62,8 @@ def _figure(
     lost = mask.copy()
     if figure.reference is not None:
         lost |= mask[:, [figure.reference]]
+    if figure.measure in AMONG_KNOWN:
+        lost |= mask[:, [-1]]
     q, a = np.nonzero(there)
     value = np.where(lost, np.nan, figure.value)[q, a]
     reason = np.full(len(q), None, dtype=object)

@@ -24,6 +24,11 @@ def beside(figure: Figure, row: Row, *, divided: bool) -> Iterator[Row]:
         return
     if figure.reference is None or row.index == figure.reference:
         return
+    if row.reason == "masked":
+        yield replace(row, measure="fisher_p")
+        if not divided:
+            yield replace(row, measure=f"{TESTED}_shift_one")
+        return
     numbers = [figure.count[row.index], figure.size[row.index], figure.count[figure.reference]]
     numbers.append(figure.size[figure.reference])
     bare = replace(row, low=float("nan"), high=float("nan"), reason=None)
@@ -57,8 +62,8 @@ def holm(rows: list[Row], primary: int | None) -> tuple[list[Row], int, int]:
     out = []
     for row in rows:
         out.append(row)
-        if row.measure == "fisher_p" and _test(row) in value:
-            out.append(replace(row, measure="fisher_p_holm", value=value[_test(row)]))
+        if row.measure == "fisher_p":  # one without a value says why, as the test does
+            out.append(replace(row, measure="fisher_p_holm", value=value.get(_test(row), float("nan"))))
     return out, len(tests), len(first)
 
 

@@ -104,18 +104,32 @@ class Drawn:
 
 
 def rows_of(
-    figure: Figure, drawn: Drawn, attribute: Attribute, score: str, count: Array, top: Array, *, itself: bool = False
+    figure: Figure,
+    drawn: Drawn,
+    attribute: Attribute,
+    score: str,
+    count: Array,
+    top: Array,
+    hidden: NDArray[np.bool_],
+    *,
+    itself: bool = False,
 ) -> Iterator[Row]:
     """The rows of a figure, a row a group.
 
-    ``count`` are the members of each group, ``top`` those among the first k. ``itself``: the reference compared with
-    itself is a row too.
+    ``count`` are the members of each group, ``top`` those among the first k, ``hidden`` the masked ones: they have rows
+    without anything in them. ``itself``: the reference compared with itself is a row too.
     """
     low, high = drawn.interval(figure, top)
     value = figure.value[0]
     for i in range(len(value)):
         unknown = i == len(value) - 1
-        if not count[i] or (unknown and not figure.unknown) or (i == figure.reference and not itself):
+        if (unknown and not figure.unknown) or (i == figure.reference and not itself):
+            continue
+        if hidden[i]:
+            nothing = Row(figure.measure, figure.cutoff, attribute.name, i, figure.reference, score, float("nan"))
+            yield nothing.masked()
+            continue
+        if not count[i]:
             continue
         reason = None
         if np.isnan(value[i]):
