@@ -261,3 +261,11 @@ def test_balance_is_what_is_best_of_a_measure_of_two_sides(result: lm.Result) ->
     assert f"{min(size, key=lambda r: size[r])} " in title(chart)
     assert "most balanced DeltaGF" in title(chart)
     assert "best DeltaGF" not in title(chart)
+
+
+def test_a_measure_with_no_better_side_is_only_raised_or_lowered(result: lm.Result) -> None:
+    delta = "DeltaGF(by='side', positive='f', user=RBP(p=0.8))"
+    chart = plots.arrows(result, [("poor", "good"), ("good", "poor")], "nDCG@5", delta)
+    effects = set(rows_with(chart, "effect")["effect"])
+    assert effects <= {"both higher", "both lower", "one higher, one lower"}
+    assert not set(title(chart).split()) & {"improve", "improves", "hurt", "hurts"}

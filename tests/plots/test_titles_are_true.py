@@ -282,3 +282,13 @@ def test_intervals_that_overlap_are_told(high: float, words: str) -> None:
         {"run": ["r"] * 2, "name": ["a", "b"], "value": [0.4, 0.2], "low": [0.35, 0.1], "high": [0.5, high]}
     )
     assert exposure_finding(frame, "exposure") == f"a gets more exposure than b {words}"
+
+
+def test_the_query_named_is_one_of_those_counted() -> None:
+    # q0 is as far from the diagonal as q2 and q3, but at the median by x
+    rows = [("q0", 3.0, 5.0), ("q1", 1.0, 1.0), ("q2", 2.0, 4.0), ("q3", 4.0, 2.0), ("q4", 5.0, 3.0)]
+    frame = pl.DataFrame(rows, schema=["label", "x", "y"], orient="row")
+    told = query_finding(frame, lm.RR(), UP)
+    assert told.startswith(
+        "2 of 5 queries are better than the median by one measure and worse by the other, most so q2 "
+    )
