@@ -225,6 +225,48 @@ def test_an_interrupted_training_is_gone_on_with(torch):
     assert len(whole.history) in (8, whole.best + 3)
 
 
+@pytest.mark.parametrize("model", ["mlp", "lightgbm"])
+def test_another_reader_to_train_for(torch, lightgbm, model):
+    """The model is that of the other reader, the areas that stop it those of the reader told."""
+    from lightmeter.learn.areas import curve_areas
+    from lightmeter.learn.training import train_network
+    from lightmeter.learn.trees import train_trees
+
+    data, _ = generated(24, (8, 16), rng=2)
+    learn, told = (np.arange(16), np.arange(16, 24)), {}
+    make = train_trees if model == "lightgbm" else train_network
+    users = {"both": ("RBP(p=0.5)", "RBP(p=0.9)"), "patient": ("RBP(p=0.9)", None), "hasty": ("RBP(p=0.5)", None)}
+    for name, (user, other) in users.items():
+        settings = Settings(model=model, user=user, train_user=other, epochs=1, rate=0.05, hidden=8)
+        made = make(data, *learn, "ee", settings)
+        told[name] = made.scores(data, learn[1]), made.history[0]["area"]
+    scores, area = told["both"]
+    assert scores.tolist() == told["patient"][0].tolist()
+    assert scores.tolist() != told["hasty"][0].tolist()
+    judged = data.padded(data.grade, learn[1])
+    placed = np.full(judged.shape, np.nan)
+    placed[~np.isnan(judged)] = scores
+    assert area == pytest.approx(curve_areas(placed, judged, user="RBP(p=0.5)").mean, abs=1e-6)
+    assert abs(area - told["patient"][1]) > 1e-3
+
+
+def test_the_other_reader_on_the_command_line(torch, train, svm, tmp_path):
+    """It is told, kept, and refused where it is none; a loss that does not look at exposure has no use for it."""
+    options = ["--folds", 3, "--epochs", 1, "--train-user", "RBP(p=0.9)", "-o"]
+    code, _, err = train(svm, *options, "one")
+    assert code == 0, err
+    assert "user=RBP(p=0.5) train-user=RBP(p=0.9)" in err
+    assert "plays no part" not in err
+    assert json.loads((tmp_path / "one/settings.json").read_text())["settings"]["train_user"] == "RBP(p=0.9)"
+    assert "--train-user plays no part" in train(svm, "--loss", "pairwise", *options, "two")[2]
+    code, _, err = train(svm, "--folds", 3, "--epochs", 1, "-o", "one")
+    assert code == 2
+    assert "other data or settings" in err
+    code, _, err = train(svm, "--train-user", "DCG", "-o", "three")
+    assert code == 2
+    assert "Accepted" in err
+
+
 def test_trees(lightgbm, train, more, tmp_path):
     """Boosted trees, the best of several lambdas; two trainings are the same."""
     losses = [x for loss in ("parity", "pairwise") for x in ("--loss", loss)]

@@ -226,6 +226,7 @@ def audit(
     manifest: takes.Manifest = None,
     report: takes.Report = None,
     people: audit_takes.People = None,
+    fail_if: audit_takes.FailIf = None,
     quiet: takes.Quiet = False,
 ) -> Any:
     """Audit a table of scored people: who gets exposure, who is selected, and how sure that is.
@@ -332,6 +333,7 @@ def train(
     model: train_takes.Model = "mlp",
     lambdas: train_takes.Lambdas = None,
     user: train_takes.User = "RBP(p=0.5)",
+    train_user: train_takes.TrainUser = None,
     complete: train_takes.Complete = False,
     binary: train_takes.Binary = None,
     sizes: train_takes.Sizes = None,

@@ -47,6 +47,7 @@ class Request:
     losses: list[str] = field(default_factory=lambda: ["ee"])
     lambdas: list[str] = field(default_factory=lambda: ["0.5"])
     user: str = "RBP(p=0.5)"
+    train_user: str | None = None
     complete: bool = False
     binary: str | None = None
     group_feature: str | None = None
@@ -125,6 +126,8 @@ class Request:
                 given[name] = _decimal(option or "--binary", getattr(self, name))
         if given.get("rate") == 0:
             raise LightmeterError("--learning-rate is 0. Accepted: a number above 0.")
+        if self.train_user is not None:
+            given["train_user"] = self.train_user
         if self.rng is not None:
             given["seed"] = seed(self.rng)
         made = [
@@ -167,10 +170,13 @@ class Request:
     def _notes(self, data: LetorData, settings: Settings, lams: tuple[float, ...]) -> list[str]:
         relevant = sum(int((data.grade[s : s + n] > 0).any()) for s, n in zip(data.start, data.sizes, strict=True))
         chosen = f"{lams[0]:g}" if len(lams) == 1 else f"best of {', '.join(f'{v:g}' for v in lams)} by validation"
+        trained = "" if settings.train_user is None else f" train-user={settings.train_user}"
         lines = [
-            f"conventions: user={settings.user} policy={POLICY} lambda={chosen} "
+            f"conventions: user={settings.user}{trained} policy={POLICY} lambda={chosen} "
             f"target=Ideal(complete={settings.complete}) folds={settings.folds} seed={settings.seed}"
         ]
+        if trained and not any(loss.startswith(("ee", "parity")) for loss in self.losses):
+            lines.append("note: --train-user plays no part: no loss looks at exposure")
         if relevant < len(data.queries):
             gone = len(data.queries) - relevant
             lines.append(f"note: {gone} of {len(data.queries)} queries have no relevant document and do not count")

@@ -49,7 +49,16 @@ Lambdas = Annotated[
         text="Weight of disparity against relevance, from 0 to 1; of several the best by validation. By default 0.5.",
     ),
 ]
-User = Annotated[str, _option("--user", takes="USER", text="RBP, Cascade or ERR.", default=True)]
+User = Annotated[str, _option("--user", takes="USER", text="The reader: RBP, Cascade or ERR.", default=True)]
+TrainUser = Annotated[
+    str | None,
+    _option(
+        "--train-user",
+        takes="USER",
+        text="Another reader for the losses of exposure, such as a more patient one where there are few queries; EEAUC "
+        "keeps --user.",
+    ),
+]
 Complete = Annotated[bool, typer.Option("--complete", help="Grade 0 has a target exposure too.")]
 Binary = Annotated[str | None, _option("--binary", takes="GRADE", text="Grades from this on count as 1, others as 0.")]
 GroupFeature = Annotated[

@@ -22,7 +22,11 @@ class Settings:
     model
         ``'mlp'``: two hidden layers of ``hidden``, ReLU, ``dropout``, Adam with ``rate``; or ``'lightgbm'``.
     lam, user, complete, binary, samples, tau
-        As for :class:`~lightmeter.learn.losses.ExposureLoss`.
+        As for :class:`~lightmeter.learn.losses.ExposureLoss`. ``user`` is the reader of EEAUC too, which stops a
+        training and is what is told in the end.
+    train_user
+        Another reader for the losses of exposure; None: ``user``. A more patient one gives exposure, and so a say, to
+        more documents of each query, which with few queries tells more of the scorer than the first ranks do.
     normalise
         See :class:`~lightmeter.learn.normalising.Normalisation`; trees take features as they are.
     epochs, patience
@@ -54,6 +58,7 @@ class Settings:
     hidden: int = 256
     folds: int = 5
     seed: int = 0
+    train_user: str | None = None
 
     def __post_init__(self) -> None:
         for name, value, options in (("model", self.model, MODELS), ("normalise", self.normalise, NORMALISATIONS)):
@@ -70,7 +75,13 @@ class Settings:
                 f"the learning rate is {self.rate}, dropout {self.dropout}, lambda {self.lam} and tau {self.tau}. "
                 "Accepted: above 0, from 0 to below 1, from 0 to 1, above 0."
             )
-        reader(self.user)
+        for user in (self.user, self.loss_user):
+            reader(user)
+
+    @property
+    def loss_user(self) -> str:
+        """The reader whose exposure the losses look at."""
+        return self.user if self.train_user is None else self.train_user
 
     def check_loss(self, loss: str) -> None:
         """Refuse a loss that there is not, or not for this model."""
@@ -84,7 +95,10 @@ class Settings:
 
     def record(self) -> dict[str, Any]:
         """As it is written."""
-        return asdict(self)
+        made = asdict(self)
+        if self.train_user is None:  # as folders and checkpoints from before it say it
+            del made["train_user"]
+        return made
 
     @classmethod
     def names(cls) -> list[str]:

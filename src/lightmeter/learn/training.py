@@ -89,7 +89,7 @@ def loss_of(name: str, settings: Settings) -> Any:
         return plain[name]()
     return ExposureLoss(
         settings.lam,
-        settings.user,
+        settings.loss_user,
         name.startswith("parity"),
         "gumbel" if name.endswith("gumbel") else "exact",
         settings.complete,

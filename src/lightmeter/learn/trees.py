@@ -71,7 +71,7 @@ def train_trees(
     elif objective is None:
         groups = None if codes is None else codes[mine]
         objective = BoostedExposure(
-            settings.lam, settings.user, kind == "parity", settings.complete, settings.binary, groups
+            settings.lam, settings.loss_user, kind == "parity", settings.complete, settings.binary, groups
         )
     sets = [_dataset(data, queries) for queries in (train, valid)]
     area = boosted_area(None if codes is None else codes[data.flat(valid)], user=settings.user, kind=kind)
