@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.plots.agreeing import pair_finding, power_finding, tau_finding
+from lightmeter.plots.agreeing import tau_finding
 from lightmeter.plots.arrows_between import _effect, arrow_finding
 from lightmeter.plots.bars import leaning_finding
 from lightmeter.plots.cutoffs_shown import finding as cutoffs_finding
@@ -20,6 +20,7 @@ from lightmeter.plots.groups_shown import exposure_finding
 from lightmeter.plots.means_shown import _best
 from lightmeter.plots.means_shown import finding as scores_finding
 from lightmeter.plots.scatter import query_finding, run_finding
+from lightmeter.plots.telling_apart import pair_finding, power_finding
 from lightmeter.plots.tradeoffs import _compared
 from lightmeter.plots.words import course
 

@@ -4,7 +4,7 @@ A title says what the picture shows in words that are computed from the data; th
 which rules. Pictures need the extra ``report``: ``pip install 'lightmeter[report]'``.
 """
 
-from lightmeter.plots.agreeing import agreement, significance
+from lightmeter.plots.agreeing import agreement
 from lightmeter.plots.arrows_between import arrows
 from lightmeter.plots.bars import leaning
 from lightmeter.plots.by_policy import policies
@@ -16,6 +16,7 @@ from lightmeter.plots.randomness import randomisation
 from lightmeter.plots.saving import save
 from lightmeter.plots.scatter import tradeoff
 from lightmeter.plots.shares import distribution_at
+from lightmeter.plots.telling_apart import significance
 from lightmeter.plots.theme import beside
 from lightmeter.plots.tradeoffs import curve
 
