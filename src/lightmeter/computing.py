@@ -230,4 +230,5 @@ def _reduced(
     """Cells of a measure that is reduced over queries: nothing by query, one value for any weights of them."""
     reduction = Reduction(measure.resolve(context), context, ranked, here, missing)
     values = Values(np.full(len(here), np.nan)).because(~here, "not_in_run").because(here, BY_QUERY)
-    return [Cell(run, measure, group, values, reduction.of(group)) for group in reduction.groups()]
+    groups = reduction.groups()
+    return [Cell(run, measure, g, values, reduction.of(g), reduction.error_of(g)) for g in groups]

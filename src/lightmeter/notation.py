@@ -71,8 +71,15 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 _COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str, read: Callable[[ast.expr, str], Any] | None = None) -> Condition:
     """Read a condition such as ``ABR(by='gender') < 0.8``.
+
+    Parameters
+    ----------
+    text
+        The condition.
+    read
+        What makes something of its left side, by default a measure.
 
     Raises
     ------
@@ -83,7 +90,8 @@ def parse_condition(text: str) -> Condition:
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _COMPARE:
         threshold = _value(tree.comparators[0], text, None)
         if isinstance(threshold, int | float) and not isinstance(threshold, bool):
-            return Condition(_term(tree.left, text, "measure"), _COMPARE[type(tree.ops[0])], float(threshold))
+            left = _term(tree.left, text, "measure") if read is None else read(tree.left, text)
+            return Condition(left, _COMPARE[type(tree.ops[0])], float(threshold))
     raise TermError(f"{text!r} is not a condition. Accepted: a measure, a sign and a number, such as nDCG@10 < 0.3.")
 
 

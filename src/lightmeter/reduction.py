@@ -43,6 +43,7 @@ class Reduction:
     here: NDArray[np.bool_]
     missing: Missing
     _last: tuple[bytes, dict[str | None, Mean]] | None = field(default=None, repr=False)
+    _errors: tuple[bytes, dict[str | None, float]] | None = field(default=None, repr=False)
 
     def groups(self) -> list[str | None]:
         """The groups that it has values for, or None alone."""
@@ -53,6 +54,22 @@ class Reduction:
     def of(self, group: str | None) -> Callable[[Array], Mean]:
         """The value of a group as a function of the weights."""
         return partial(self._mean, group)
+
+    def error_of(self, group: str | None) -> Callable[[Array], float | None]:
+        """The standard error of a group's value as a function of the weights; None where nothing is estimated."""
+        return partial(self._error, group)
+
+    def _error(self, group: str | None, weight: Array) -> float | None:
+        if self.missing == "zero" and (~self.here & (weight > 0)).any():
+            return None  # as in a mean: what is not answered has no error to speak of
+        key = weight.tobytes()
+        if self._errors is None or self._errors[0] != key:
+            full = np.zeros(len(self.context.collection.queries))
+            full[self.context.collection.evaluated] = np.where(self.here, weight, 0.0)
+            with np.errstate(all="ignore"):
+                self._errors = (key, self.measure.across_error(self.context, self.ranked, full))
+        se = self._errors[1].get(group)
+        return None if se is None or np.isnan(se) else se
 
     def _mean(self, group: str | None, weight: Array) -> Mean:
         return self.means(weight)[group]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class Cell:
     across
         For a measure that is reduced over queries: its value for any weights of the queries, such as those of a
         segment or of a bootstrap. Its ``values`` are undefined.
+    error
+        The standard error of that, where rankings are sampled.
     """
 
     run: str
@@ -50,6 +52,7 @@ class Cell:
     group: str | None
     values: Values
     across: Callable[[Array], Mean] | None = None
+    error: Callable[[Array], float | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -221,7 +224,9 @@ class Result:
         good = inside & ~np.isnan(value)
         weight = np.ones(len(value)) if self.weight is None else self.weight
         if cell.across is not None:
-            return cell.across(np.where(inside, weight, 0.0))
+            asked = np.where(inside, weight, 0.0)
+            mean = cell.across(asked)
+            return mean if cell.error is None or np.isnan(mean.value) else replace(mean, se=cell.error(asked))
         skipped = Counter(r for r in cell.values.reasons()[inside & ~good] if r is not None)
         reason = skipped.most_common(1)[0][0] if skipped else None
         mass = float(weight[good].sum())

@@ -294,3 +294,72 @@ def test_where_few_are_seen_the_band_is_exact_and_counts_its_points():
 def test_groups_that_are_masked_have_no_curve():
     table = {"p": range(60), "g": ["a"] * 40 + ["b"] * 16 + ["c"] * 4}
     assert set(lm.audit(table, score="p", group="g", resamples=0).curve()["group"]) == {"a"}
+
+
+@pytest.mark.parametrize(("groups", "shift", "cutoff"), [(2, 0.0, 400), (2, 0.5, 400), (2, 0.5, 60), (3, 1.0, 400)])
+def test_ndkl_is_covered(groups: int, shift: float, cutoff: int):
+    """The mean NDKL of rankings of the same people lies within."""
+    from lightmeter.auditing.divergence import drawn
+    from lightmeter.auditing.prefixes import ndkl
+
+    rng = np.random.default_rng(7)
+    people = np.repeat(np.arange(groups), [280, 120, 0][:groups] if groups == 2 else [220, 120, 60])
+    pool = np.bincount(people, minlength=groups)[None] / 400
+    rank, query = np.arange(1, 401), np.zeros(400, dtype=np.int64)
+
+    def ranking() -> np.ndarray:
+        return people[np.argsort(people * shift - rng.normal(size=400))]
+
+    def value(codes: np.ndarray) -> float:
+        return float(ndkl(codes[:cutoff], groups, rank[:cutoff], query[:cutoff], pool)[0])
+
+    rankings = [ranking() for _ in range(600)]
+    values = [value(r) for r in rankings]
+    target = float(np.mean(values))
+    held = 0
+    for codes, mine in zip(rankings[:80], values[:80], strict=True):
+        low, high = drawn(codes, groups, np.array([cutoff]), 250, np.random.default_rng(1)).interval(mine, 0, 0.95)
+        assert 0 <= low <= mine <= high
+        held += low <= target <= high
+    assert held / 80 >= 0.87
+
+
+def test_ndkl_of_many_queries_has_the_interval_of_a_mean():
+    rng = np.random.default_rng(0)
+    n, lists = 40, 50
+    table = {"p": rng.random(n * lists), "g": rng.choice(["a", "b"], n * lists), "q": np.repeat(np.arange(lists), n)}
+    result = lm.audit(table, score="p", group="g", query="q", cutoffs=10)
+    (row,) = (r for r in result.frame().to_dicts() if r["measure"] == "ndkl" and r["cutoff"] == 10)
+    each = []
+    for q in range(lists):
+        mine = {c: np.array(v)[table["q"] == q] for c, v in table.items()}
+        each.append(lm.audit(mine, score="p", group="g", cutoffs=10, resamples=0, min_cell=1).value("ndkl", cutoff=10))
+    assert row["value"] == pytest.approx(np.mean(each))
+    se = np.std(each) / np.sqrt(lists)
+    assert row["low"] == pytest.approx(np.mean(each) - 1.96 * se, abs=0.4 * se)
+    assert row["high"] == pytest.approx(np.mean(each) + 1.96 * se, abs=0.4 * se)
+
+
+def test_a_long_ranking_is_drawn_in_blocks():
+    """Blocks far down change next to nothing: the same draws of a short ranking, with and without them."""
+    from lightmeter.auditing import divergence
+
+    rng = np.random.default_rng(0)
+    codes = (rng.random(6000) < np.linspace(0.5, 0.2, 6000)).astype(np.int64)
+    ends = np.array([100, 6000])
+    made = divergence.drawn(codes, 2, ends, 400, np.random.default_rng(1)).value
+    wide = divergence._ndkl(  # every place on its own
+        np.stack([1 - codes, codes], axis=1)[None].cumsum(axis=1).astype(float),
+        np.bincount(codes) / 6000,
+        1 / np.log2(np.arange(1, 6001) + 1),
+        ends - 1,
+    )[0]
+    edges = divergence._edges(6000, 2, ends)
+    assert len(edges) < 3200
+    counts = np.stack([np.add.reduceat(codes == g, edges[:-1]) for g in (0, 1)], axis=1)[None].cumsum(axis=1)
+    weight = np.add.reduceat(1 / np.log2(np.arange(1, 6001) + 1), edges[:-1])
+    narrow = divergence._ndkl(
+        counts.astype(float), np.bincount(codes) / 6000, weight, np.searchsorted(edges, ends) - 1
+    )[0]
+    np.testing.assert_allclose(narrow, wide, rtol=5e-3)
+    assert (np.abs(np.median(made, axis=0) / wide - 1) < 0.4).all()

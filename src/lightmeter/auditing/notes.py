@@ -54,10 +54,12 @@ def conventions(
     out["unknown"] = "; ".join(f"{a.name} {_unknown(a, hidden[a.name])}" for a in data.attributes) + (
         "; a row of their own, in no ratio"
     )
-    out["min_cell"] = f"{given.min_cell}: groups of fewer rows are masked, and others where a total would tell"
+    out["min_cell"] = f"{given.min_cell}: groups of fewer rows are masked, and others where a total would tell" + (
+        "; ndkl takes the masked ones as one group" if any(h.any() for h in hidden.values()) else ""
+    )
     out["intervals"] = _intervals(given, found, several)
     count, first = tests
-    out["tests"] = f"{count} Fisher tests; fisher_p_holm is adjusted over all of them" + (
+    out["tests"] = f"{count} Fisher test{'' if count == 1 else 's'}; fisher_p_holm is adjusted over all of them" + (
         f", at the primary cutoff over its {first}" if first else ""
     )
     return out
@@ -72,7 +74,9 @@ def _intervals(given: Options, found: dict[tuple[str, str], One], several: bool)
     drawn = "queries drawn again" if several else "rows drawn again within their group"
     many = f"{least[0]} resamples" + ("" if least[0] == least[1] else f" at cutoffs, {least[1]} of the whole list")
     how = "percentile" if least[1] >= ENOUGH else f"normal below {ENOUGH} resamples"
-    exact = "" if several else "; rates that rest on fewer than 10 rows: exact"
+    exact = (
+        "" if several else "; rates that rest on fewer than 10 rows: exact; ndkl: places drawn like those around them"
+    )
     return f"{given.level:.0%}, bootstrap, {drawn}, {many}, {how}{exact}"
 
 

@@ -113,7 +113,7 @@ def audit(
     Returns
     -------
     AuditResult
-        It prints; ``.table()``, ``.to_pandas()``, ``.curve()``, ``.conventions``, ``.notes``, ``.manifest``.
+        It prints; ``.frame()``, ``.to_pandas()``, ``.curve()``, ``.conventions``, ``.notes``, ``.manifest``.
 
     Raises
     ------

@@ -23,8 +23,7 @@ class AuditResult:
     Attributes
     ----------
     rows
-        One row a value: ``measure, cutoff, attribute, group, reference, score, value, low, high, n, reason``. A null
-        cutoff is the whole list. With several queries a column ``query`` stands first; null there: all queries pooled.
+        One row a value, see :meth:`frame`.
     conventions
         The rules in force, in words.
     notes
@@ -42,8 +41,22 @@ class AuditResult:
     manifest: dict[str, Any] = field(default_factory=dict)
     preset: str | None = None
 
+    def frame(self) -> pl.DataFrame:
+        """One row a value, as on the command line.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``measure``; ``cutoff``, null for the whole list; ``attribute``, whose groups they are; ``group``, null for
+            what concerns all of them; ``reference``, the group that it is compared with, or null; ``score``, the column
+            that the rows were ranked by; ``value``; ``low`` and ``high``, its interval, null where it has none; ``n``,
+            the rows of the group (of NDKL: of known group); ``reason``, why there is no value or no interval. With
+            several queries a column ``query`` stands first; null there: all queries together.
+        """
+        return self.rows
+
     def table(self) -> pl.DataFrame:
-        """The rows as a polars frame."""
+        """The same as :meth:`frame`."""
         return self.rows
 
     def to_pandas(self) -> pd.DataFrame:
@@ -56,7 +69,7 @@ class AuditResult:
         """
         from lightmeter.output.pandas_frame import as_pandas
 
-        return as_pandas(self.rows)
+        return as_pandas(self.frame())
 
     def curve(self) -> pl.DataFrame:
         """``share`` and ``exposure_ratio`` of each group over the cutoffs from 1 to the whole list.

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from lightmeter.auditing.conditions import Check, read_checks
 from lightmeter.auditing.export import render, render_curve
 from lightmeter.auditing.layout import remarks
 from lightmeter.auditing.public import audit
@@ -19,7 +20,7 @@ from lightmeter.auditing.result import AuditResult
 from lightmeter.cli.messages import choose, say
 from lightmeter.cli.options import numbers_by_name, resample_count, seed, whole_number
 from lightmeter.cli.progress import Progress
-from lightmeter.cli.streams import write_out
+from lightmeter.cli.streams import leave_pipes, write_out
 from lightmeter.cli.writing import FORMATS, terminal_width
 from lightmeter.errors import LightmeterError
 from lightmeter.output.files import check_not_input, check_writable, write_whole
@@ -43,6 +44,8 @@ _WRITTEN = {
     "form": "--format",
     "people": "--report-people",
 }
+#: rows that meet a condition and are told one by one
+_TOLD = 20
 _CURVES = ("csv", "jsonl", "parquet")
 
 
@@ -75,6 +78,7 @@ class Request:
     manifest: str | None = None
     report: str | None = None
     people: str | None = None
+    fail_if: list[str] = field(default_factory=list)
     quiet: bool = False
 
     @classmethod
@@ -86,8 +90,10 @@ class Request:
         """Do it; the exit code."""
         started = time.time()
         form = self._check()
+        checks = read_checks(self.fail_if)
         with Progress(quiet=self.quiet, what="auditing") as progress:
             result = audit(self.table, **self._options(), progress=progress.step)
+        met = [text for check in checks for text in check.met(result)]
         people = self._people()
         files = [f for i in result.manifest["inputs"] for f in i["files"]]
         for option, path in self._written():
@@ -99,6 +105,8 @@ class Request:
             write_whole(self.curve, render_curve(result, self._curve_form()))
         if self.manifest is not None or self.report is not None:
             manifest = self._manifest(result, files, started)
+            if checks:
+                manifest["fail_if"] = {"conditions": list(self.fail_if), "failed": met}
             if self.manifest is not None:
                 write_whole(self.manifest, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
             if self.report is not None:
@@ -112,8 +120,21 @@ class Request:
             for what, count in result.manifest["ignored"].items():
                 say(f"ignored: {what}: {count}")
         if self.output is None:
-            write_out(content)
-        return 0
+            try:
+                write_out(content)
+            except BrokenPipeError:  # whoever read has read enough; conditions are told all the same
+                leave_pipes()
+        self._tell(checks, met)
+        return 3 if met else 0
+
+    def _tell(self, checks: list[Check], met: list[str]) -> None:
+        """Which rows meet a condition."""
+        for text in met[:_TOLD]:
+            say(f"fail-if: {text}")
+        if len(met) > _TOLD:
+            say(f"fail-if: and {len(met) - _TOLD} more; --manifest FILE has them all")
+        if checks and not met and not self.quiet:
+            say(f"fail-if: {', '.join(str(c) for c in checks)}: holds for no row")
 
     def _options(self) -> dict[str, Any]:
         given: dict[str, Any] = {

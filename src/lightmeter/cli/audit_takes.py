@@ -105,12 +105,23 @@ People = Annotated[
     ),
 ]
 
+FailIf = Annotated[
+    list[str] | None,
+    option(
+        "--fail-if",
+        takes="CONDITION",
+        text="Exit with 3 where it holds for a row, or a row has no value, such as \"exposure_ratio@100 < 0.8\" or "
+        "\"selection_rate_ratio(attribute='sex', group='f').high < 0.8\"; may be repeated.",
+    ),
+]
+
 EXAMPLES = """Examples:
 
 \b
   lightmeter audit people.csv --score p --group gender --group race --label hired -k 100 -k 1000
   lightmeter audit people.csv --score old --score new --group sex,race -k 50 --primary-cutoff 50
   lightmeter audit people.csv --score p --group sex --group race --preset ll144 -f markdown -o audit.md
+  lightmeter audit people.csv --score p --group sex -k 100 --fail-if "exposure_ratio@100 < 0.8" --quiet
 
-Exit code: 0 done; 2 the input is wrong; 130 interrupted; 1 a defect.
+Exit code: 0 done; 2 the input is wrong; 3 a --fail-if holds; 130 interrupted; 1 a defect.
 """

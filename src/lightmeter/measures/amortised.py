@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lightmeter.exposure.estimates import FEW_SAMPLES, mixture
 from lightmeter.measures.base import BY, Measure
+from lightmeter.measures.folds import FEWEST, exposure_without
 from lightmeter.measures.gains import DCG
 from lightmeter.measures.groups import NOTHING_KNOWN
 from lightmeter.measures.totals import (
@@ -22,6 +23,7 @@ from lightmeter.measures.totals import (
     document_codes,
     shared,
     totals_by_query,
+    totals_of,
     totals_over,
     totals_without,
 )
@@ -39,7 +41,6 @@ Docs = Literal["ranked", "all", "relevant"]
 DOCS = Choice(("ranked", "all", "relevant"))
 DOCS_DOC = "whose exposure: 'ranked' documents, 'all' ranked or judged ones, or 'relevant' ones, ranked or not"
 USER_DOC = "user model whose view is exposure"
-FEWEST = 3  # samples for a standard error
 AMORTISED_DOC = "add up over the queries, by their weights, before comparing: one value for all queries"
 
 
@@ -127,9 +128,42 @@ class OfExposure(Measure, abstract=True):
             mine.because(few, FEW_SAMPLES, None)
 
     def across(self, context: Context, ranked: Ranked, weight: Array) -> Values | dict[str, Values]:
+        members = self._members(context, ranked, weight)
+        return self._across(context, ranked, weight, self.prepare(self._sums(context, ranked)), members)
+
+    def across_error(self, context: Context, ranked: Ranked, weight: Array) -> dict[str | None, float]:
+        """Standard errors of sampled rankings, by folds: the rankings of every query are dealt out at random, and one
+        fold after the other is left out.
+        """
+        if not ranked.sampled:
+            return {}
+        parts = context.once(("without folds", self, ranked.key), lambda: self._without_folds(context, ranked))
+        if not parts:
+            return {}
+        members = self._members(context, ranked, weight)
+        found = [by_name(self._across(context, ranked, weight, p, members)) for p in parts]
+        out = {}
+        for name in found[0]:
+            value = np.array([float(f[name].value[0]) for f in found])
+            out[name] = float(np.sqrt((len(value) - 1.0) * np.var(value)))
+        return out
+
+    def _without_folds(self, context: Context, ranked: Ranked) -> list[Totals]:
+        """The sums by query without each fold in turn; none where nothing is estimated or rankings are too few."""
+        found = shared(context, ranked, *self._candidates).found
+        return [
+            self.prepare(totals_of(context, ranked, *self._candidates, exposure, self.graded))
+            for exposure in exposure_without(context, ranked, found, self._given.user, self.cutoff)
+        ]
+
+    def _members(self, context: Context, ranked: Ranked, weight: Array) -> Array | None:
         by = self.attribute
-        members = None if by is None else distinct_members(context, ranked, by, self._given.docs, weight)
-        prepared = self.prepare(self._sums(context, ranked))
+        return None if by is None else distinct_members(context, ranked, by, self._given.docs, weight)
+
+    def _across(
+        self, context: Context, ranked: Ranked, weight: Array, prepared: Totals, members: Array | None
+    ) -> Values | dict[str, Values]:
+        by = self.attribute
         if by is None:
             prepared = replace(prepared, key=document_codes(context, ranked, self._given.docs)[prepared.key])
         found = self.reduce(totals_over(prepared, self.counted(prepared, weight), members), context)

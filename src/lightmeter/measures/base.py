@@ -149,6 +149,10 @@ class Measure(Cutoff, abstract=True):
         """
         raise NotImplementedError
 
+    def across_error(self, context: Context, ranked: Ranked, weight: Array) -> dict[str | None, float]:
+        """Standard errors of :meth:`across` by group where rankings are sampled; none where there is none."""
+        return {}
+
     def components(self) -> list[Measure]:
         """The measures that it is made of."""
         return []

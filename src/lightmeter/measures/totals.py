@@ -179,8 +179,13 @@ def totals_by_query(
 def _by_query(
     context: Context, ranked: Ranked, by: str | None, docs: str, user: User, cutoff: int | None, graded: bool
 ) -> Totals:
+    exposure = candidate_exposure(context, ranked, shared(context, ranked, by, docs).found, user, cutoff)
+    return totals_of(context, ranked, by, docs, exposure, graded)
+
+
+def totals_of(context: Context, ranked: Ranked, by: str | None, docs: str, exposure: Array, graded: bool) -> Totals:
+    """Sums by query of an exposure of each candidate."""
     mine = shared(context, ranked, by, docs)
-    exposure = candidate_exposure(context, ranked, mine.found, user, cutoff)
     queries = len(context.collection.queries)
     query = mine.query
     gain = mine.found.gain if graded else np.zeros(len(exposure))
