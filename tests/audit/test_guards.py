@@ -267,3 +267,39 @@ def test_margins_do_not_give_a_small_cell_away():
     there = shown(result)
     assert not {("sex", "f"), ("race", "b")} <= set(there)
     assert not {("sex", "m"), ("race", "w")} <= set(there)
+
+
+def test_an_attribute_that_is_masked_altogether_takes_one_line():
+    table = {"p": range(60), "g": ["a"] * 55 + ["b"] * 5, "h": ["x", "y"] * 30}
+    result = lm.audit(table, score="p", group=["g", "h"], cutoffs=5, resamples=0)
+    text = render(result, "table").decode()
+    assert "g: all groups are masked\n" in text
+    sheet = text.partition("g: all groups are masked\n")[2].partition("\n\n")[0]
+    assert len(sheet.splitlines()) == 3
+    assert "exposure_ratio" in text.partition("\nh\n")[2]
+    # in other formats every row says so
+    assert result.frame().filter(pl.col("attribute") == "g")["reason"].unique().to_list() == ["masked"]
+    assert len(result.frame().filter(pl.col("attribute") == "g")) > 20
+
+
+def test_conventions_name_what_is_there():
+    table = {"p": [1] * 40, "g": ["a", "b"] * 20}
+    tied = lm.audit(table, score="p", group="g", cutoffs=5, ties="expected", resamples=0)
+    assert tied.conventions["tests"] == "no Fisher tests"
+    one = lm.audit(table | {"p": range(40)}, score="p", group="g", cutoffs=5, resamples=0)
+    assert one.conventions["tests"].startswith("1 Fisher test;")
+    assert "ndkl" not in one.conventions["min_cell"]
+    small = lm.audit(table | {"g": ["a", "b"] * 17 + ["c"] * 6, "p": range(40)}, score="p", group="g", resamples=0)
+    assert "ndkl takes the masked ones as one group" in small.conventions["min_cell"]
+
+
+def test_masked_tests_say_so():
+    table = {"p": range(100), "g": ["a"] * 60 + ["b"] * 25 + ["c"] * 12 + ["d"] * 3}
+    rows = lm.audit(table, score="p", group="g", cutoffs=20, resamples=0).frame()
+    holm = rows.filter(pl.col("measure") == "fisher_p_holm")
+    assert dict(holm.select("group", "reason").rows()) == {"b": None, "c": "masked", "d": "masked"} or dict(
+        holm.select("group", "reason").rows()
+    ) == {"a": None, "c": "masked", "d": "masked"}
+    for preset in (None, "ll144"):
+        rows = lm.audit(table, score="p", group="g", cutoffs=20, resamples=0, preset=preset).frame()
+        assert rows.filter(pl.col("value").is_null() & pl.col("reason").is_null()).is_empty()

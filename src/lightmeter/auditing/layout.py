@@ -80,8 +80,11 @@ def sheets(result: AuditResult) -> list[Sheet]:
     for row in frame.iter_rows(named=True):
         by.setdefault((row.get("query"), row["attribute"]), []).append(row)
     scores = frame["score"].n_unique()
-    for (query, attribute), rows in by.items():
-        title = attribute
+    for (query, attribute), every in by.items():
+        title, rows = attribute, every
+        if all(r["reason"] == "masked" for r in rows):  # one line of it says as much
+            rows = [r for r in rows if r["measure"] == "count" and r["cutoff"] is None]
+            title += ": all groups are masked"
         if len(queries) > 1 or query is not None:
             title += f", query {query}" if query is not None else ", all queries pooled"
         make = _by_group if result.preset is not None else _by_measure

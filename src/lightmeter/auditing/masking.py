@@ -20,8 +20,10 @@ from lightmeter.auditing.ranges import Known, narrow_cells
 
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.int64]
-#: so many cells that were masked to hide others are tried, whether they can be shown after all, where few are hidden
-SHOWN_AGAIN, FEW_HIDDEN = 30, 100
+#: so many cells that were masked to hide others are tried, whether they can be shown after all
+SHOWN_AGAIN = 30
+#: where no more cells than these are hidden, without lists and with them
+FEW_HIDDEN = {False: 400, True: 100}
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def _close(cells: Cells, mask: Mask, floor: int) -> None:
 def _show_again(cells: Cells, mask: Mask, more: Mask, floor: int) -> None:
     """Show what was masked more than it takes, the largest first: the first of them may have been in vain."""
     hidden = cells.hidden(mask)
-    if int(hidden.sum()) > FEW_HIDDEN:
+    if int(hidden.sum()) > FEW_HIDDEN[bool(cells.is_size.any())]:
         return
     some = np.flatnonzero(more & ((cells.size < 0) | ~hidden[cells.size]))
     for cell in some[np.argsort(-cells.counts[some], kind="stable")][:SHOWN_AGAIN].tolist():

@@ -59,9 +59,12 @@ def conventions(
     )
     out["intervals"] = _intervals(given, found, several)
     count, first = tests
-    out["tests"] = f"{count} Fisher test{'' if count == 1 else 's'}; fisher_p_holm is adjusted over all of them" + (
-        f", at the primary cutoff over its {first}" if first else ""
-    )
+    if count:
+        out["tests"] = f"{count} Fisher test{'s' if count > 1 else ''}; fisher_p_holm is adjusted over all of them" + (
+            f", at the primary cutoff over its {first}" if first else ""
+        )
+    else:
+        out["tests"] = "no Fisher tests"
     return out
 
 
@@ -74,9 +77,9 @@ def _intervals(given: Options, found: dict[tuple[str, str], One], several: bool)
     drawn = "queries drawn again" if several else "rows drawn again within their group"
     many = f"{least[0]} resamples" + ("" if least[0] == least[1] else f" at cutoffs, {least[1]} of the whole list")
     how = "percentile" if least[1] >= ENOUGH else f"normal below {ENOUGH} resamples"
-    exact = (
-        "" if several else "; rates that rest on fewer than 10 rows: exact; ndkl: places drawn like those around them"
-    )
+    exact = "" if several else "; rates that rest on fewer than 10 rows: exact"
+    if not several and given.preset is None:
+        exact += "; ndkl: places drawn like those around them"
     return f"{given.level:.0%}, bootstrap, {drawn}, {many}, {how}{exact}"
 
 

@@ -92,7 +92,8 @@ def audit(
     ties
         Equal scores: ``"file"`` in the order of the table, ``"expected"`` averaged, ``"error"`` refused.
     min_cell
-        Groups of fewer rows are masked, and more of them where a total would give one away; 1 masks nothing.
+        Groups of fewer rows are masked, and more of them where sums would tell: every masked small group can be numbers
+        at least this far apart. 1 masks nothing.
     inferred
         Attributes that were guessed (from names, photos, ..) and not stated: the result says so.
     preset
@@ -124,7 +125,8 @@ def audit(
     -----
     Exposure ratios after Singh and Joachims (KDD 2018). Intervals by percentile bootstrap; where fewer than ten of a
     group are selected, or left out, those of rates are exact (Clopper-Pearson and, for ratios, its conditional form);
-    where a group has nobody among the first k, exposure has none.
+    where a group has nobody among the first k, exposure has none. NDKL of one ranking has that of rankings whose places
+    are drawn with the shares around each. FA*IR's p-value is exact, and needs none.
 
     Examples
     --------
