@@ -143,6 +143,52 @@ def test_what_is_masked_in_vain_is_shown_again():
     assert mask.tolist() == [True, True, False, True, True, *[False] * 6]  # a rectangle and nothing else
 
 
+@given(st.integers(0, 10**6))
+def test_the_sums_are_true(seed: int):
+    """Every sum that a reader is said to know is 0, or the number of rows."""
+    from lightmeter.auditing.relations import cells_of
+    from lightmeter.auditing.table import read_audit_table
+
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 60))
+
+    def some(names: str) -> list[str | None]:
+        return [None if x == "-" else str(x) for x in rng.choice(list(names), n)]
+
+    fine = some("abcdefg-")
+    coarse = [None if x is None or rng.random() < 0.1 else "uvw"["abcdefg".index(x) % 3] for x in fine]
+    columns = {"p": list(range(n)), "fine": fine, "coarse": coarse, "sex": some("fm-")}
+    if any(not any(columns[c]) for c in ("fine", "coarse", "sex")) or not any(
+        x and y for x, y in zip(fine, columns["sex"], strict=True)
+    ):
+        return
+    table = read_audit_table(columns, score=["p"], group=["fine", "coarse", "sex", "fine,sex"])
+    query = rng.integers(0, 3, n)
+    for lists in (None, query):
+        cells, first = cells_of(table.attributes, lists, 3)
+        sums = np.zeros((cells.sums, len(cells.counts)))
+        np.add.at(sums, (cells.row, cells.column), cells.sign)
+        assert set(np.unique(sums)) <= {-1.0, 0.0, 1.0}
+        assert set((sums @ cells.counts).tolist()) <= {0.0, float(n)}
+        assert cells.counts[: len(table.attributes[0].counts)].tolist() == table.attributes[0].counts.tolist()
+        if lists is not None:
+            at, width = int(first[2]), len(table.attributes[2].counts) + 1
+            mine = cells.counts[at : at + 3 * width].reshape(3, width)
+            assert mine.sum() == n
+            assert mine.sum(axis=1).tolist() == np.bincount(query, minlength=3).tolist()
+
+
+def test_lists_that_are_not_shown_have_enough_of_each_group_together():
+    """c has 4 in the list with a small group, and 20 in each of the others: a second one goes."""
+    from lightmeter.auditing.guards import _whole_lists
+
+    counts = np.array([[50, 40, 4], [50, 40, 20], [60, 40, 21], [70, 50, 0]])
+    none = np.zeros(3, dtype=bool)
+    assert _whole_lists([counts], [none], 10).tolist() == [True, True, False, False]
+    assert _whole_lists([counts], [np.array([False, False, True])], 10).tolist() == [True, False, False, False]
+    assert _whole_lists([counts[1:]], [none], 10).tolist() == [False] * 3
+
+
 # --- audits ---------------------------------------------------------------------------------------------------------
 
 

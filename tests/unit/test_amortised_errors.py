@@ -116,3 +116,18 @@ def test_a_query_that_is_not_answered_has_no_error() -> None:
     assert errors(more, RATIO, missing="zero")["se"].to_list() == [None]
     assert errors(more, RATIO, missing="skip")["se"].null_count() == 0
     assert errors(c, RATIO)["se"].null_count() == 0
+
+
+def test_of_one_query_it_leaves_out_each_ranking() -> None:
+    """Five rankings, five folds: the delete-one jackknife, from five evaluations."""
+    rng = np.random.default_rng(4)
+    orders = [rng.permutation(6) for _ in range(5)]
+
+    def value(kept: list[int]) -> tuple[float, float | None]:
+        rows = [("q", s, DOCS[d], 6.0 - r) for s in kept for r, d in enumerate(orders[s].tolist())]
+        run = pl.DataFrame(rows, schema=["query", "sample", "doc", "score"], orient="row")
+        found = errors(lm.load(run=run, groups={"g": SIDE}), RATIO).row(0, named=True)
+        return found["value"], found["se"]
+
+    without = np.array([value([s for s in range(5) if s != gone])[0] for gone in range(5)])
+    assert value(list(range(5)))[1] == pytest.approx(np.sqrt(4 / 5 * ((without - without.mean()) ** 2).sum()))
