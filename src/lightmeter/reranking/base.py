@@ -89,6 +89,11 @@ class Reranker(Term, abstract=True):
         return by if isinstance(by, str) else JOIN.join(by)
 
     @property
+    def promise(self) -> str:
+        """The guarantee, where it depends on the parameters."""
+        return self.guarantee
+
+    @property
     def advice(self) -> str | None:
         """What to do where the guarantee does not hold, in words, or None."""
         return None

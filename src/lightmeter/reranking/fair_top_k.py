@@ -30,13 +30,18 @@ class FairTopK(Reranker, Cutoff):
 
     A prefix of i documents gets at least the ``alpha`` quantile of Binomial(i, p) of them, corrected for the many
     prefixes (``adjust``; :func:`~lightmeter.fair_table` gives the table). Several protected groups have one binomial
-    table each, at the level ``alpha`` divided by their number (Bonferroni), not the tree of multinomial counts of
-    Zehlike et al. 2022; ``p`` is then a share for each, ``{'a': 0.2, 'b': 0.3}``.
+    table each, at the level ``alpha`` divided by their number (Bonferroni); ``p`` is then a share for each,
+    ``{'a': 0.2, 'b': 0.3}``. With ``joint`` they have one test instead, that of Zehlike et al. 2022: a prefix with the
+    counts x is too short of them where ``P(X <= x)``, of all groups together, is below the level, X multinomial; few of
+    one group may be made up for by more of another, and the level is corrected so that a ranking drawn by chance fails
+    as often as ``alpha`` says.
 
-    Guarantee: of all rankings that keep the table, the one that is best rank by rank: each rank has the highest score
-    that still lets all later ranks keep it. Where there are too few protected documents or the tables of several groups
-    ask for more places than there are, those there are come as early as the table asks, and what is broken is told. The
-    measure :class:`~lightmeter.measures.fair.FAIR` tests it. Source: Zehlike et al., CIKM 2017.
+    Guarantee: of all rankings that keep the table (pass the test), the one that is best rank by rank: each rank has the
+    highest score that still lets all later ranks keep it. Where there are too few protected documents or the tables of
+    several groups ask for more places than there are, those there are come as early as the table asks, and what is
+    broken is told. The measure :class:`~lightmeter.measures.fair.FAIR` tests the tables. Source: Zehlike et al., CIKM
+    2017; for ``joint`` Zehlike, Sühr, Baeza-Yates, Bonchi, Castillo and Hajian, Information Processing and Management
+    2022.
 
     Examples
     --------
@@ -54,6 +59,17 @@ class FairTopK(Reranker, Cutoff):
     )
     alpha: float = param(default=0.1, accepts=_SHARE, always=True, doc="how often a fair ranking may fail")
     adjust: bool = param(default=True, accepts=Flag(), doc="correct the table for the many prefixes")
+    joint: bool = param(
+        default=False, accepts=Flag(), doc="one multinomial test of all protected groups, not a binomial table for each"
+    )
+
+    @property
+    def promise(self) -> str:
+        if self.joint:
+            return "every prefix of the first k passes FA*IR's multinomial test of all protected groups together"
+        if len(self.shares) > 1:
+            return f"{self.guarantee}, a binomial table for each group"
+        return self.guarantee
 
     @property
     def advice(self) -> str:
@@ -100,6 +116,12 @@ class FairTopK(Reranker, Cutoff):
         names = list(self.shares)
         group = _protected(block, self.attribute, names)
         depth = block.shape[1] if self.cutoff is None else min(self.cutoff, block.shape[1])
+        if self.joint:
+            from lightmeter.reranking.joint import jointly
+
+            sizes = np.minimum(block.length, depth)
+            first, why = jointly(self, group, sizes, self.attribute)
+            return Reordered.one_each(followed_by_rest(first, block.valid), why)
         least = self._least(block, depth)
         lists = Lists(group, len(names) + 1)
         # who is not there cannot be placed; the rest is placed in time all the same

@@ -59,7 +59,7 @@ class Reranking:
         """What the method promises, in one sentence."""
         if isinstance(self.method, Policy):
             return "each ranking is an independent draw from the policy"
-        return self.method.guarantee
+        return self.method.promise
 
     @property
     def holds(self) -> bool:

@@ -49,7 +49,7 @@ def usual_measures(method: Reranker | Policy, collection: Collection) -> list[An
             out.append(kind(by=by, user=user, docs="ranked", cutoff=cutoff))
         return out
     out.append(GF(by=by, user=RBP(p=0.8), target=getattr(method, "target", None), cutoff=cutoff))
-    if isinstance(method, FairTopK):
+    if isinstance(method, FairTopK) and not method.joint:
         level = method.alpha / len(method.shares)
         out += [
             FAIR(by=by, protected=value, p=p, alpha=level, adjust=method.adjust, cutoff=cutoff)
