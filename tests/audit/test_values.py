@@ -193,3 +193,11 @@ def test_threshold_beside_the_top():
     assert result.value("above_threshold_gap", "b") == pytest.approx(2 / 3 - 1)
     assert result.value("selection_rate_gap", "b", cutoff=3) == -1.0
     assert result.value("above_median_gap", "b") == -1.0
+
+
+@pytest.mark.parametrize("gone", [None, float("nan")])
+def test_arrays_of_objects_may_begin_with_a_missing_group(gone: float | None):
+    """As a text column of pandas gives them."""
+    group = np.array([gone, "a", "b", "a", gone, "b"], dtype=object)
+    result = lm.audit({"p": range(6), "g": group}, score="p", group="g", min_cell=1, resamples=0)
+    assert [result.value("count", g) for g in ("a", "b", "unknown")] == [2, 2, 2]

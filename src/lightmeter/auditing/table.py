@@ -149,6 +149,9 @@ def _of_columns(columns: Mapping[str, Any]) -> pl.DataFrame:
     """A dictionary of columns as a frame; whole numbers and others may be mixed."""
     made = []
     for name, values in columns.items():
+        if isinstance(values, np.ndarray) and values.dtype == object:
+            # of these polars looks at the first only; pandas writes NaN where a text is missing
+            values = [None if isinstance(v, float) and np.isnan(v) else v for v in values.tolist()]
         try:
             cells = list(values) if not isinstance(values, pl.Series | np.ndarray) else values
             if isinstance(cells, list) and any(isinstance(c, float) for c in cells):
