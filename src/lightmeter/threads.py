@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -16,19 +17,22 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+_here = threading.local()
+
+
 def in_threads(work: Callable[[A], B], tasks: Iterable[A]) -> Iterator[tuple[A, B]]:
     """``(task, work(task))`` in the order of the tasks, a few computed ahead; the results do not depend on the number
-    of threads.
+    of threads. Within such a thread there are no further ones.
     """
     todo = list(tasks)
     workers = min(cores(), len(todo))
-    if workers <= 1:
+    if workers <= 1 or getattr(_here, "working", False):
         for task in todo:
             yield task, work(task)
         return
     from concurrent.futures import Future, ThreadPoolExecutor
 
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(workers, initializer=lambda: setattr(_here, "working", True)) as pool:
         ahead: deque[tuple[A, Future[B]]] = deque()
         for task in todo:
             ahead.append((task, pool.submit(work, task)))

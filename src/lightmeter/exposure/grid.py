@@ -25,8 +25,8 @@ NEAR = np.log(3e-5)  # ln X below which a document is taken to second order
 GONE = 200.0  # X from which e^-X is taken to be e^-200: exp takes ten times as long where it underflows
 AHEAD = np.log(1e-15)  # ln X below which a document counts as still to come
 TINY = 1e-18  # probability that anyone still reads, from which on nothing is added
-CELLS = 49_152  # numbers an array in the cache
-FEW = 40  # batches that one thread works on alone
+CALLS = 10_000  # the cost of another batch, in cells
+CELLS = 393_216  # numbers an array: threads that work on less wait for the interpreter instead
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,40 @@ def windows(data: Lists, segments: Index, start: Array, end: Array, step: float,
     near = np.clip(np.searchsorted(scale, zero + beyond), low, high)
     some = np.flatnonzero((high > low) & (nodes > 0))
     width, full, nodes = (high - low)[some], (near - low)[some], nodes[some]
-    order = np.lexsort((nodes, np.round(np.log(np.maximum(full, 1)) * 8)))
-    group = np.cumsum((np.maximum(full, 1) * nodes)[order]) // cells
-    batches = np.split(order, np.flatnonzero(np.diff(group)) + 1) if len(some) else []
+    batches = _batches(np.maximum(full, 1), nodes, cells)
     return Windows(segments[owner][some], low[some], width, full, base[some], nodes, batches)
+
+
+def _batches(full: Index, nodes: Index, cells: int) -> list[Index]:
+    """Pieces of like size together, about ``cells`` cells a batch; every piece takes the room of the largest.
+
+    Pieces are first sorted into classes of sides alike within a quarter. Neighbouring classes are joined where the room
+    that is wasted costs less than another batch.
+    """
+    if not len(full):
+        return []
+    tall, wide = (np.floor(4 * np.log(side)).astype(np.int64) for side in (full, nodes))
+    wide = np.where(tall % 2 == 0, wide, -wide)  # to and fro, so that neighbours are alike
+    order = np.lexsort((wide, tall))
+    fresh = np.diff(tall[order], prepend=-1) != 0
+    fresh[1:] |= np.diff(wide[order]) != 0
+    first = np.flatnonzero(fresh)
+    sides = np.maximum.reduceat(full[order], first), np.maximum.reduceat(nodes[order], first)
+    batches = []
+    start, many, high, long = 0, 0, 0, 0
+    counts = np.diff(np.append(first, len(order)))
+    for at, count, f, n in zip(*(column.tolist() for column in (first, counts, *sides)), strict=True):
+        joined = (many + count) * max(high, f) * max(long, n)
+        if many and joined > many * high * long + count * f * n + CALLS:
+            batches += _cut(order[start:at], cells // (high * long))
+            start, many, high, long = at, 0, 0, 0
+        many, high, long = many + count, max(high, f), max(long, n)
+    return batches + _cut(order[start:], cells // (high * long))
+
+
+def _cut(pieces: Index, most: int) -> list[Index]:
+    """In as few parts as it takes for none to have more than ``most``, of like length."""
+    return np.array_split(pieces, -(-len(pieces) // max(int(most), 1)))
 
 
 def starts(data: Lists, start: float) -> Array:
@@ -196,16 +226,10 @@ def scatter(
     out: NDArray[Any], work: Callable[[Index], tuple[Index, NDArray[Any]]], batches: list[Index], *, alone: bool = False
 ) -> None:
     """Add what each batch gives its documents, in the order of the batches; ``alone``: by one thread."""
-    runs = [batches[i : i + 4] for i in range(0, len(batches), 4)]
-    if alone or len(batches) < FEW:  # threads would take longer to start than they save
-        found = ([work(batch)] for batch in batches)
-    else:
-        found = (parts for _, parts in in_threads(lambda run: [work(batch) for batch in run], runs))
-    for parts in found:
-        for document, value in parts:
-            if out.ndim == 1:
-                np.add.at(out, document.ravel(), value.ravel())
-                continue
-            for low, more in zip(document[:, 0], value, strict=True):  # what goes past a piece's end is 0
-                here = out[low : low + len(more)]
-                here += more[: len(here)]
+    for document, value in map(work, batches) if alone else (found for _, found in in_threads(work, batches)):
+        if out.ndim == 1:
+            np.add.at(out, document.ravel(), value.ravel())
+            continue
+        for low, more in zip(document[:, 0], value, strict=True):  # what goes past a piece's end is 0
+            here = out[low : low + len(more)]
+            here += more[: len(here)]
