@@ -39,8 +39,8 @@ def test_heavy_tails_are_not_padded():
     full, nodes = np.floor(300 ** rng.random(5000)).astype(int), np.floor(80 ** rng.random(5000)).astype(int)
     batches = _batches(full, nodes, 400_000)
     room = sum(len(b) * full[b].max() * nodes[b].max() for b in batches)
-    assert room < 1.3 * (full * nodes).sum()
-    assert len(batches) < 80
+    assert room < 1.5 * (full * nodes).sum()
+    assert len(batches) < 120
 
 
 def test_threads_start_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
