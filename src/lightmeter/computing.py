@@ -135,6 +135,8 @@ def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], c
     depth = None if context.policy.stochastic and not ranked.sampled else _depth(plan.values())
     gathered: dict[Key, Values] = {}
     lengths = ranked.lengths if depth is None else np.minimum(ranked.lengths, depth)
+    if any("judgments" in ready.needs for ready in plan.values()):
+        ranked.judged_row()  # looked up by all threads here, or by one of them for the others
 
     def compute(part: NDArray[np.int64]) -> list[tuple[Key, Values]]:
         block = Block(context, ranked, part, depth)
