@@ -51,7 +51,7 @@ def test_scores_say_which_way_is_better(result: lm.Result) -> None:
     assert titles(plots.scores(result), "x") >= {
         "mean, higher is better",
         "mean, lower is better",
-        "mean (0: balanced, above 0: to f)",
+        "mean (no best, 0: balanced, above 0: to f)",
     }
 
 
@@ -69,7 +69,7 @@ def test_scores_tell_whether_the_lead_is_significant() -> None:
 
 def test_scores_share_the_first_place() -> None:
     c = collection(a=run(3.0, 1), b=run(3.0, 1), c=run(-3.0, 3))
-    assert title(plots.scores(lm.evaluate(c, ["nDCG@5", "AP"]))) == "a and b share the best mean nDCG@5 and AP"
+    assert title(plots.scores(lm.evaluate(c, ["nDCG@5", "AP"]))) == "'a' and 'b' share the best mean nDCG@5 and AP"
 
 
 def test_axes_of_two_measures_say_the_balance(result: lm.Result) -> None:
@@ -129,10 +129,10 @@ def test_two_runs_have_a_picture_of_their_own() -> None:
     good, bad = ordered_runs()
     two = lm.compare(collection(good=good, bad=bad), ["nDCG@5", "RR"], resamples=200, changed=0, alpha=0.1)
     chart = plots.significance(two)
-    assert title(chart) == "nDCG@5 and RR tell good and bad apart"
+    assert title(chart) == "nDCG@5 and RR tell 'good' and 'bad' apart"
     assert rows_with(chart, "name", "p", "told")["p"].to_list() == pytest.approx(two.pairs["p"].to_list())
     equal = lm.compare(collection(one=good, other=good), ["nDCG@5", "RR"], resamples=200, changed=0)
-    assert title(plots.significance(equal)) == "No measure tells one and other apart"
+    assert title(plots.significance(equal)) == "No measure tells 'one' and 'other' apart"
 
 
 def test_nothing_significant_is_still_shown() -> None:
@@ -173,11 +173,11 @@ def test_attention_that_does_not_start_at_one() -> None:
 def test_cutoffs_say_where_they_count_from(audit: lm.AuditResult) -> None:
     assert all("from the top of the ranking" in t for t in titles(plots.cutoffs(audit), "x") if t.startswith("k:"))
     assert any(t.startswith("k: number of places") for t in titles(plots.cutoffs(audit), "x"))
-    assert "exposure of b as a multiple of a's (1: equal, below 1: less)" in titles(plots.cutoffs(audit), "y")
+    assert "exposure of sex b as a multiple of sex a's (1 is equal, below 1: less)" in titles(plots.cutoffs(audit), "y")
 
 
 def test_disparity_says_what_its_ends_are(sweep: lm.SweepResult) -> None:
-    assert titles(plots.curve(sweep), "x") == {"disparity of exposure (0: random order, 1: as given)"}
+    assert titles(plots.curve(sweep), "x") == {"disparity: lower is more even (0: random order, 1: as given)"}
 
 
 def test_turns_of_a_measure_are_in_the_title() -> None:
@@ -188,8 +188,8 @@ def test_turns_of_a_measure_are_in_the_title() -> None:
     low, high = (float(np.nanmean(made[a].values("nDCG@5", "one"))) for a in (1.0, 2.0))
     assert low + 0.02 < high < 1
     assert title(plots.randomisation(made)) == (
-        f"With less randomness nDCG@5 rises and then falls in one (from {low:.3f} to {high:.3f} and then {low:.3f}), "
-        "stays in two"
+        f"With less randomness nDCG@5 rises and then falls in 'one' (from {low:.3f} to {high:.3f} and then {low:.3f}), "
+        "stays in 'two'"
     )
 
 
@@ -236,7 +236,7 @@ def test_queries_with_a_name_have_a_ring(result: lm.Result) -> None:
 def test_what_stays_is_not_called_better(after: dict[str, list[str]], told: str) -> None:
     c = lm.load(run={"x": {"q": ["a", "b", "c"]}, "y": after}, qrels={"q": {"a": 1, "b": 1}})
     chart = plots.arrows(lm.evaluate(c, ["RR", "P@2"]), [("x", "y")])
-    assert title(chart) == f"From x to y the change {told}"
+    assert title(chart) == f"From 'x' to 'y' the change {told}"
 
 
 def test_many_runs_are_refused_where_colours_would_come_again() -> None:
@@ -249,8 +249,8 @@ def test_many_runs_are_refused_where_colours_would_come_again() -> None:
 def test_one_run_is_not_called_the_best(result: lm.Result) -> None:
     c = collection(one=run(1.0, 1))
     r = lm.evaluate(c, ["nDCG@5", "RR"])
-    assert title(plots.scores(r)).startswith("one has nDCG@5 0.")
-    assert title(plots.tradeoff(r)).startswith("one has nDCG@5 0.")
+    assert title(plots.scores(r)).startswith("'one' has nDCG@5 0.")
+    assert title(plots.tradeoff(r)).startswith("'one' has nDCG@5 0.")
     assert "best mean" not in about(plots.scores(r))
 
 
@@ -258,7 +258,7 @@ def test_balance_is_what_is_best_of_a_measure_of_two_sides(result: lm.Result) ->
     delta = "DeltaGF(by='side', positive='f', user=RBP(p=0.8))"
     chart = plots.tradeoff(result, "nDCG@5", delta)
     size = {r: abs(float(np.nanmean(result.values(delta, r)))) for r in result.runs}
-    assert f"{min(size, key=lambda r: size[r])} " in title(chart)
+    assert f"'{min(size, key=lambda r: size[r])}' " in title(chart)
     assert "most balanced DeltaGF" in title(chart)
     assert "best DeltaGF" not in title(chart)
 

@@ -15,11 +15,12 @@ import lightmeter as lm
 from lightmeter.plots.agreeing import tau_finding
 from lightmeter.plots.arrows_between import _effect, arrow_finding
 from lightmeter.plots.bars import leaning_finding
+from lightmeter.plots.by_query import query_finding
 from lightmeter.plots.cutoffs_shown import finding as cutoffs_finding
 from lightmeter.plots.groups_shown import exposure_finding
 from lightmeter.plots.means_shown import _best
 from lightmeter.plots.means_shown import finding as scores_finding
-from lightmeter.plots.scatter import query_finding, run_finding
+from lightmeter.plots.scatter import run_finding
 from lightmeter.plots.telling_apart import pair_finding, power_finding
 from lightmeter.plots.tradeoffs import _compared
 from lightmeter.plots.words import course
@@ -208,7 +209,7 @@ def test_power_counts(rows: list[tuple[str, int]]) -> None:
     frame = pl.DataFrame([(n, s, 4) for n, s in rows], schema=["name", "significant", "pairs"], orient="row")
     told = power_finding(frame)
     most, least = rows[0][1], rows[-1][1]
-    if "most pairs" in told:
+    if "the most pairs" in told:
         assert f"{most} of 4" in told
         assert told.endswith(f"the fewest: {least}")
         assert most > least
@@ -257,11 +258,11 @@ def test_curves_are_counted(above: list[tuple[float, float]]) -> None:
 def test_tau_of_ties_names_all() -> None:
     rows = [("a", "b", 1.0), ("a", "c", 1.0), ("b", "c", 1.0), ("a", "d", -0.5), ("b", "d", -0.5), ("c", "d", -0.5)]
     frame = pl.DataFrame(rows, schema=["a", "b", "tau"], orient="row")
-    assert tau_finding(frame) == "a, b and c order the runs most alike (tau 1), d and each of 3 others least (-0.500)"
+    assert tau_finding(frame) == "a, b and c order the runs most alike (tau 1.00), d and each of 3 others least (-0.50)"
     same = frame.with_columns(tau=pl.lit(0.8))
-    assert tau_finding(same) == "All pairs of measures order the runs alike (tau 0.800)"
+    assert tau_finding(same) == "All pairs of measures order the runs as much alike (tau 0.80)"
     assert tau_finding(frame.head(1).with_columns(tau=pl.lit(-0.9))) == (
-        "a and b order the runs in opposite ways (tau -0.900)"
+        "Kendall's tau of the orders by a and b is -0.90"
     )
 
 
@@ -273,7 +274,7 @@ def cut(group: str, high: float, value: float = 0.9) -> pl.DataFrame:
 def test_a_gap_beyond_chance_comes_before_a_wider_one_of_chance() -> None:
     frame = pl.concat([cut("noisy", 1.4, 0.5), cut("sure", 0.95, 0.9), cut("even", 1.3, 1.0)])
     told = cutoffs_finding(frame, True, ["noisy", "sure", "even"])
-    assert told == "sure has less exposure than a at every cutoff, beyond chance; never below four fifths"
+    assert told == "sure has less exposure than a, beyond chance at every cutoff"
     assert cutoffs_finding(cut("even", 1.3, 1.0), True, ["even"]) == "even has the same exposure as a at every cutoff"
 
 

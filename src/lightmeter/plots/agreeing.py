@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,14 +10,15 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.rules_in_words import meanings
 from lightmeter.plots.telling_apart import column_names
-from lightmeter.plots.words import alike, counted, listed, number
+from lightmeter.plots.words import counted, listed
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison
 
 #: Taus that differ by less are equal in words.
-_SAME = 5e-4
+_SAME = 5e-3
 _CELL = 58
 
 
@@ -71,7 +73,8 @@ def agreement(comparison: Comparison) -> Chart:
                 "{} to {}", pl.col("low").map_elements(_two, pl.String), pl.col("high").map_elements(_two, pl.String)
             )
         )
-        .otherwise(pl.lit(""))
+        .otherwise(pl.lit("")),
+        ink=pl.col("tau").fill_nan(None).fill_null(0.0).map_elements(_ink, pl.String),
     )
     axis = {"ticks": False, "domain": False, "grid": False, "labelPadding": 6}
     base = alt.Chart(inline(frame)).encode(
@@ -96,19 +99,19 @@ def agreement(comparison: Comparison) -> Chart:
             alt.Tooltip("high:Q", format=".2f"),
         ],
     )
-    ink = alt.condition("abs(datum.tau) > 0.7 && datum.tau > 0", alt.value("white"), alt.value(theme.INK))
+    ink = alt.condition("datum.ink === 'white'", alt.value("white"), alt.value(theme.INK))
     value = base.mark_text(dy=-6, fontSize=12, fontWeight="bold").encode(text="told:N", color=ink)
     span = base.mark_text(dy=9, fontSize=9).encode(text="span:N", color=ink)
     size = max(len(order) - 1, 1) * (_CELL + 14)
     chart = alt.layer(cells, value, span).properties(width=size, height=max(len(order) - 1, 1) * _CELL)
     level = f"{100 * (1 - comparison.plan.alpha):.6g}%"
     about = [
-        f"Kendall's tau between the orders of {counted(int(frame['n'][0]), 'run')}; "
-        f"below it Long and Cliff's {level} interval"
+        f"Kendall's tau between the orders of {counted(int(frame['n'][0]), 'run')}, best first also where lower is "
+        f"better; below it Long and Cliff's {level} interval",
+        meanings([c.measure for c in comparison.columns]),
     ]
-    few = int(frame["n"][0]) < 10
-    about.append("few runs: the intervals are rough" if few else "")
-    return theme.finished(chart, tau_finding(frame), about, size + 170)
+    about[0] += "; few runs: the intervals are rough" if int(frame["n"][0]) < 10 else ""
+    return theme.finished(chart, tau_finding(frame), about, max(size + 170, theme.WIDTH))
 
 
 def tau_finding(frame: pl.DataFrame) -> str:
@@ -119,13 +122,13 @@ def tau_finding(frame: pl.DataFrame) -> str:
     rows = known.to_dicts()
     most, least = rows[0], rows[-1]
     if len(rows) == 1:
-        return f"{most['a']} and {most['b']} order the runs {alike(most['tau'])} (tau {number(most['tau'])})"
+        return f"Kendall's tau of the orders by {most['a']} and {most['b']} is {_two(most['tau'])}"
     if most["tau"] - least["tau"] < _SAME:
-        return f"All pairs of measures order the runs {alike(most['tau'])} (tau {number(most['tau'])})"
+        return f"All pairs of measures order the runs as much alike (tau {_two(most['tau'])})"
     tops = [r for r in rows if most["tau"] - r["tau"] < _SAME]
     lows = [r for r in rows if r["tau"] - least["tau"] < _SAME]
-    told = f"{_whom(tops)} order the runs most alike (tau {number(most['tau'])})"
-    return f"{told}, {_whom(lows)} least ({number(least['tau'])})"
+    told = f"{_whom(tops)} order the runs most alike (tau {_two(most['tau'])})"
+    return f"{told}, {_whom(lows)} least ({_two(least['tau'])})"
 
 
 def _whom(rows: list[dict[str, str]]) -> str:
@@ -138,6 +141,19 @@ def _whom(rows: list[dict[str, str]]) -> str:
     if len(shared) == 1:
         return f"{shared.pop()} and each of {len(rows)} others"
     return f"{len(rows)} pairs of measures"
+
+
+def _ink(tau: float) -> str:
+    """White or dark letters, whichever have more contrast to the colour of a cell."""
+    end = theme.BLUE if tau > 0 else theme.ORANGE
+    cell = [255 + abs(tau) * (int(end[i : i + 2], 16) - 255) for i in (1, 3, 5)]
+    return "white" if 1.05 / (_light(cell) + 0.05) > (_light(cell) + 0.05) / (_light([0x22] * 3) + 0.05) else theme.INK
+
+
+def _light(color: Sequence[float]) -> float:
+    """Relative luminance of red, green and blue from 0 to 255 (WCAG 2)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in color)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def _told(tau: float, low: float, high: float) -> str:

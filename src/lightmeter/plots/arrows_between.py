@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -12,19 +13,17 @@ from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
+from lightmeter.plots.dots import axis, domain_of, points
 from lightmeter.plots.labels import along
+from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.scatter import (
-    RULES,
-    axis,
     best_corner,
-    domain_of,
-    points,
     points_frame,
     some,
     told_queries,
     two_measures,
 )
-from lightmeter.plots.words import better_first, brief, conventions, listed, one_of, short_names
+from lightmeter.plots.words import better_first, brief, listed, one_of, quoted, short_names
 from lightmeter.result import Result
 
 
@@ -112,9 +111,13 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     ]
     dots = points(frame, frame["name"].to_list(), x, y, domain, True, taken)
     chart = alt.layer(shafts, heads, *dots).properties(width=SIDE, height=SIDE)
-    about = [f"{told_queries(frame, x, y)}; an arrow goes from a run to what it became{best_corner(x, y)}"]
-    title = arrow_finding(moved, names, x, y)
-    return theme.finished(chart, title, [*about, conventions(result.conventions, RULES)], SIDE + 110)
+    corner = best_corner(x, y)
+    about = [
+        f"means over {told_queries(frame, x, y)}" + (f"; {corner}" if corner else ""),
+        "arrows: from before a change to after it, " + _chain(made, names),
+        "; ".join(part for part in (meanings([x, y]), rules(result.conventions)) if part),
+    ]
+    return theme.finished(chart, arrow_finding(moved, quoted(names), x, y), about, SIDE + 110)
 
 
 _EFFECTS = {
@@ -128,6 +131,16 @@ _EFFECTS = {
 _WORDS = {True: {1: "better", -1: "worse", 0: "equal"}, False: {1: "higher", -1: "lower", 0: "equal"}}
 _VERBS = {True: {1: "improve", -1: "hurt"}, False: {1: "raise", -1: "lower"}}
 _STILL = "no change"
+#: Changes that a title tells one by one, and runs of a chain that is told.
+_MOST_NAMED, _LONGEST = 3, 5
+
+
+def _chain(made: list[tuple[Any, ...]], names: dict[str, str]) -> str:
+    """The changes in the order given."""
+    chain = all(a[1] == b[0] for a, b in itertools.pairwise(made))
+    if chain and len(made) < _LONGEST:
+        return ", then ".join([names[made[0][0]], *(names[after] for _, after in made)])
+    return f"in the order given: {listed([f'{names[a]} to {names[b]}' for a, b in made])}"
 
 
 def _told(effect: tuple[int, int], directed: bool) -> str:
@@ -162,6 +175,13 @@ def arrow_finding(moved: pl.DataFrame, names: dict[str, str], x: Any, y: Any) ->
         )
         return f"From {names[row['before']]} to {names[row['after']]} the change {told}"
     kinds = {_told(k, directed): k for k in _EFFECTS}
+    if len(effects) <= _MOST_NAMED:
+        parts = [
+            f"from {names[before]} to {names[after]} {'it' if i else 'the change'} {_verb(kinds[effect], 1, directed)}"
+            for i, (before, after, effect) in enumerate(moved.select("before", "after", "effect").iter_rows())
+        ]
+        told = "; ".join(parts)
+        return told[:1].upper() + told[1:]
     parts = [f"{effects.count(k)} {_verb(kinds[k], effects.count(k), directed)}" for k in kinds if k in effects]
     return f"Of {len(effects)} changes {listed(parts, len(kinds))}"
 
@@ -173,7 +193,7 @@ def _verb(effect: tuple[int, int], n: int, directed: bool) -> str:
     if effect == (0, 0):
         return f"change{s} nothing"
     if first == second:
-        return f"{first} both measures" if effect == (1, 1) else f"{first} both"
+        return f"{first} both measures"
     if effect == (0, -1):
         return f"{second} one and {first} the other as it is"
     return f"{first} one and {second} the other" + (" as it is" if effect[1] == 0 else "")

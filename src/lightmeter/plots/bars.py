@@ -9,18 +9,19 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import (
     brief,
-    conventions,
     counted,
+    group_name,
     measure_of,
     number,
     one_of,
+    quoted,
     short_names,
 )
 from lightmeter.result import Result
 
-_RULES = ["policy", "ties", "unknown"]
 #: Bars that have their name beside them.
 _NAMED = 60
 #: Values nearer to 0 are written as 0.000 and lean to no side.
@@ -73,7 +74,7 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> r = lm.evaluate(c, "DeltaGF(by='side', positive='f', user=RBP(p=0.5))@1")
     >>> lm.plots.leaning(r, run="x", other="m").to_dict()["title"]["text"]
-    ['x leans to f on 1 of 1 query, to m on 0']
+    ["'x' leans to side f on 1 of 1 query, to side m on 0"]
     """
     alt = altair()
     one = _signed(result, measure)
@@ -132,11 +133,14 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
         of = f"means over {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] < n[-1] else "")
     else:
         gone = len(result.queries) - len(frame)
-        of = f"run {short_names([run])[run]}" + (f"; {counted(gone, 'query', 'queries')} undefined" if gone else "")
-    about = [f"{one}: {of}", conventions(result.conventions, _RULES)]
-    return theme.finished(
-        chart.properties(**size), leaning_finding(frame, toward, away, run, names), about, theme.WIDTH + 60
-    )
+        of = f"run '{short_names([run])[run]}'" + (f"; {counted(gone, 'query', 'queries')} undefined" if gone else "")
+    about = [
+        f"{one}: {of}",
+        "; ".join(part for part in (meanings([one]), rules(result.conventions)) if part),
+    ]
+    told = quoted(names) if run is None else names
+    found = leaning_finding(frame, toward, away, run, told)
+    return theme.finished(chart.properties(**size), found, about, theme.WIDTH + 60)
 
 
 def leaning_finding(frame: pl.DataFrame, toward: str, away: str, run: str | None, names: dict[str, str]) -> str:
@@ -146,12 +150,12 @@ def leaning_finding(frame: pl.DataFrame, toward: str, away: str, run: str | None
     side, many, other, few = (toward, plus, away, minus) if plus >= minus else (away, minus, toward, plus)
     even = len(frame) - plus - minus
     if not many and run is not None:
-        return f"{short_names([run])[run]} is balanced on {counted(len(frame), 'query', 'queries')}"
+        return f"'{short_names([run])[run]}' is balanced on {counted(len(frame), 'query', 'queries')}"
     if not many:
         return "All runs are balanced" if len(frame) > 1 else f"{names[frame['name'][0]]} is balanced"
     balanced = f", {even} balanced" if even else ""
     if run is not None:
-        told = f"{short_names([run])[run]} leans to {side} on {many} of {counted(len(frame), 'query', 'queries')}"
+        told = f"'{short_names([run])[run]}' leans to {side} on {many} of {counted(len(frame), 'query', 'queries')}"
         return f"{told}, to {other} on {few}{balanced}"
     size = value if plus >= minus else -value
     ends = frame.filter(size >= size.max() - _BALANCED)  # type: ignore[operator]
@@ -183,4 +187,7 @@ def _sides(result: Result, measure: Any, other: str | None) -> tuple[str, str]:
         return "the positive side", other or "the negative side"
     groups = {c.group for c in result.cells if c.group is not None and c.measure.attribute == measure.attribute}
     rest = groups - {positive, "unknown"}
-    return str(positive), other or (rest.pop() if len(rest) == 1 else f"not {positive}")
+    toward = group_name(measure.attribute, str(positive))
+    if other is None and len(rest) == 1:
+        other = rest.pop()
+    return toward, group_name(measure.attribute, other) if other else f"not {toward}"

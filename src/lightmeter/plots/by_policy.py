@@ -8,18 +8,21 @@ import numpy as np
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.rules_in_words import meanings, policy_words, rules
 from lightmeter.plots.scatter import FEWEST_ORDERED
+from lightmeter.plots.users_in_words import user_words
 from lightmeter.plots.words import (
-    alike,
     better_first,
-    conventions,
+    brief,
     counted,
     listed,
     measure_of,
     number,
     one_of,
+    quoted,
     short_names,
 )
 from lightmeter.result import Result
@@ -80,42 +83,47 @@ def policies(sweep: SweepResult, result: Result, measure: Any = None, *, user: s
     one = measure_of(measure, result.measures)
     frame = policies_frame(sweep, result, one, user)
     short = short_names(frame["run"].to_list())
-    rows = {r: f"{short[r]}  {number(v)}" for r, v in frame.select("run", "static").iter_rows()}
+    rows = {r: f"{short[r]} ({number(v)})" for r, v in frame.select("run", "static").iter_rows()}
     areas = frame.group_by("policy").agg(pl.col("area").mean()).sort("area", descending=True)
     kinds = areas["policy"].to_list()
-    frame = frame.with_columns(row=pl.col("run").replace_strict(rows))
+    text = {kind: policy_words(kind) for kind in kinds}
+    shown = [text[kind] for kind in kinds]
+    frame = frame.with_columns(row=pl.col("run").replace_strict(rows), series=pl.col("policy").replace_strict(text))
     y = alt.Y(
         "row:N",
         sort=list(rows.values()),
         title=None,
         axis=alt.Axis(grid=True, ticks=False, domain=False, labelPadding=6),
     )
-    shift = alt.YOffset("policy:N", scale=alt.Scale(domain=kinds, paddingOuter=0.6))
-    key = theme.legend()
-    color = alt.Color("policy:N", scale=theme.colours(kinds), legend=key)
+    shift = alt.YOffset("series:N", scale=alt.Scale(domain=shown, paddingOuter=0.6))
+    key = theme.legend(direction="vertical")
+    color = alt.Color("series:N", scale=theme.colours(shown), legend=key)
     base = alt.Chart(inline(frame)).encode(y=y, yOffset=shift)
     x = alt.X("area:Q", title="EEAUC: area below the disparity-relevance curve (0 to 1, higher is better)")
     bars = base.mark_rule(strokeWidth=1.5, opacity=0.6).encode(x=alt.X("low:Q"), x2="high:Q", color=color)
     points = base.mark_point(filled=True, size=75, opacity=1).encode(
         x=x,
         color=color,
-        shape=alt.Shape("policy:N", scale=theme.shapes(kinds), legend=key),
+        shape=alt.Shape("series:N", scale=theme.shapes(shown), legend=key),
         tooltip=["run:N", "policy:N", alt.Tooltip("area:Q", format=".4f"), alt.Tooltip("static:Q", format=".4f")],
     )
     chart = alt.layer(bars, points).properties(width=theme.WIDTH - 100, height=max(len(rows) * 26, 80))
     user_name = one_of("user", user, [c.user for c in sweep.curves])
     way = {1.0: "best", -1.0: "lowest, which is best,", 0.0: "highest"}[better_first(one)]
+    told_user = user_words([parse(user_name, kind="user")])
+    n = sorted(set(frame["n"].to_list()))
+    kept = rules(sweep.conventions, ["depth"])
     about = [
-        f"runs in the order of {one}, shown beside the name, {way} at the top; lines: 95% interval over queries",
-        f"user of the curves {user_name}; {conventions(sweep.conventions, ['depth'])}",
+        order_told(frame, kinds, brief([one])[0], better_first(one) or 1.0),
+        f"in brackets {one}, {meanings([one]).split(': ', 1)[1]}; {way} at the top",
+        f"{' to '.join(f'{v:,}' for v in dict.fromkeys((n[0], n[-1])))} queries; lines: 95% interval; "
+        f"user {listed(told_user.values())}" + (f"; {kept}" if kept else ""),
     ]
-    return theme.finished(
-        chart, order_finding(frame, kinds, str(one), better_first(one) or 1.0), about, theme.WIDTH + 40
-    )
+    return theme.finished(chart, order_finding(frame, kinds), about, theme.WIDTH + 40)
 
 
-def order_finding(frame: pl.DataFrame, kinds: list[str], measure: str, sign: float = 1.0) -> str:
-    """Whether the choice of policy or the run's measure decides about the area."""
+def order_told(frame: pl.DataFrame, kinds: list[str], measure: str, sign: float = 1.0) -> str:
+    """How far the order of the runs by a measure is the order by area, under each policy."""
     from lightmeter.statistics.correlation import kendall
 
     taus = []
@@ -123,33 +131,30 @@ def order_finding(frame: pl.DataFrame, kinds: list[str], measure: str, sign: flo
         part = frame.filter(pl.col("policy") == kind)
         if len(part) >= FEWEST_ORDERED:
             taus.append((kind, sign * kendall(part["static"].to_numpy(), part["area"].to_numpy()).tau))
-    known = [(k, t) for k, t in taus if np.isfinite(t)]
-    agree = ""
-    if known:
-        words = list(dict.fromkeys(alike(t) for _, t in known))
-        if len(words) == 1:
-            told = listed([f"tau {number(t)} with {k}" for k, t in known])
-            agree = f"{measure} and the area order the runs {words[0]} ({told})"
-        else:
-            told = listed([f"{alike(t)} with {k} (tau {number(t)})" for k, t in known])
-            agree = f"{measure} and the area order the runs {told}"
+    told = listed([f"{number(t)} with {k}" for k, t in taus if np.isfinite(t)])
+    return f"Kendall's tau of the orders by {measure} and area (1: same, -1: opposite): {told}" if told else ""
+
+
+def order_finding(frame: pl.DataFrame, kinds: list[str]) -> str:
+    """Which policy gives more area, and for which runs it does not."""
     if len(kinds) < 2:
-        return agree or f"{kinds[0]}: {counted(len(frame), 'run')}"
+        return f"{kinds[0]}: areas (EEAUC) of {counted(len(frame), 'run')}"
     pair = frame.pivot(on="policy", index="run", values="area").drop_nulls(kinds[:2])
     gap, n = pair[kinds[0]] - pair[kinds[1]], len(pair)
     if not n:
-        return f"{agree}, but not across policies" if agree else "No run has both policies"
+        return "No run has both policies"
     wins, losses = int((gap > _EQUAL).sum()), int((gap < -_EQUAL).sum())
     first, second, most = (kinds[0], kinds[1], wins) if wins >= losses else (kinds[1], kinds[0], losses)
     if not most:
-        better = f"{first} and {second} give the same area (EEAUC)"
+        return f"{first} and {second} give the same area (EEAUC)"
+    # as they stand beside their points
+    names = quoted(short_names(frame["run"].to_list()))
+    if n == 1:
+        which = names[pair["run"][0]]
+    elif most == n:
+        which = "every run"
     else:
-        which = (
-            "every run"
-            if most == n and n > 1
-            else f"{most} of {counted(n, 'run')}"
-            if n > 1
-            else short_names(pair["run"].to_list())[pair["run"][0]]
-        )
-        better = f"{first} gives more area (EEAUC) than {second} for {which}"
-    return f"{better}. {agree}" if agree else better
+        beaten = gap > _EQUAL if first == kinds[0] else gap < -_EQUAL
+        rest = [names[r] for r in pair.filter(~beaten)["run"]]
+        which = f"{most} of {n} runs, not for {listed(rest, 3)}"
+    return f"{first} gives more area (EEAUC) than {second} for {which}"

@@ -37,7 +37,7 @@ def contours(
         if ends is None:
             continue
         spots = [{c: ends[c] + part * (ends[c + "2"] - ends[c]) for c in ("x", "y")} for part in _ALONG]
-        best = min(spots, key=lambda spot: covered(_level_box(spot, domain), busy))
+        best = min(spots, key=lambda spot: covered(_level_box(spot, domain), busy) + _sticks_out(spot, domain))
         lines.append({"level": f"{i * step:.{digits}f}", **ends, "at_x": best["x"], "at_y": best["y"]})
         boxes += [_level_box(best, domain)]
         boxes += along(to_pixels(ends["x"], ends["y"], domain), to_pixels(ends["x2"], ends["y2"], domain), 1.0)
@@ -55,6 +55,12 @@ def contours(
 def _level_box(spot: dict[str, float], domain: Any) -> Box:
     x, y = to_pixels(spot["x"], spot["y"], domain)
     return x - 13, y - 7, x + 13, y + 7
+
+
+def _sticks_out(spot: dict[str, float], domain: Any) -> float:
+    """What it costs that a level reaches out of the frame."""
+    left, lower, right, upper = _level_box(spot, domain)
+    return 1000 * (max(0.0, -left) + max(0.0, -lower) + max(0.0, right - SIDE) + max(0.0, upper - SIDE))
 
 
 def _ends(level: float, weights: tuple[float, float], domain: Any) -> dict[str, float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from lightmeter.auditing.result import AuditResult
@@ -12,6 +13,8 @@ from lightmeter.plots.words import group_name, listed, one_of, percent
 
 _MOST = 6
 FOUR_FIFTHS = 0.8
+#: A share of the cutoffs that is almost none.
+_ALMOST = 0.05
 MEASURES = ("exposure_ratio", "share")
 
 
@@ -103,7 +106,7 @@ def cutoffs(
     y = alt.Y(
         "value:Q",
         title=theme.axis_title(
-            f"{name} ({'1: equal, below 1: less' if ratio else 'thin line: share of all'})", theme.HEIGHT
+            f"{name} ({'1 is equal, below 1: less' if ratio else 'thin line: share of all'})", theme.HEIGHT
         ),
         scale=alt.Scale(domain=[0, top], clamp=False),
         axis=alt.Axis(format=".1f" if ratio else "%"),
@@ -132,10 +135,11 @@ def cutoffs(
     layers = [band, thin, line, *_references(frame, ratio, groups, longest)]
     chart = alt.layer(*layers).properties(width=theme.WIDTH, height=theme.HEIGHT)
     rules = audit.conventions
-    few = "; thin line without a band: fewer than ten of a group are among the first k" if ratio else ""
+    few = "; thin: under ten of a group, no band" if ratio else ""
+    interval = rules.get("intervals", "").split(", percentile")[0].replace(", rows drawn again within their group", "")
     told = [
-        f"{groups[0]}; " * (len(groups) == 1)
-        + f"the band holds for the whole curve at once{few}; {rules.get('intervals', '').split(', percentile')[0]}",
+        "; ".join(part for part in ((four_fifths(frame, groups) if ratio else ""), _unseen(frame, top)) if part),
+        f"band: for the whole curve at once, {interval}{few}",
         f"exposure: {rules['exposure'].split('; beside')[0]}" if ratio and "exposure" in rules else "",
         f"nearer to equal and not shown: {listed(left_out)}" if left_out else "",
     ]
@@ -159,11 +163,8 @@ def _references(frame: pl.DataFrame, ratio: bool, groups: list[str], longest: in
 
 
 def finding(frame: pl.DataFrame, ratio: bool, groups: list[str]) -> str:
-    """Where the group that is worst off is below equality with its whole band, and where below four fifths."""
-    # whoever is below beyond chance comes before who may be so by chance only
-    parts = {g: frame.filter(pl.col("group") == g) for g in groups}
-    worst = min(groups, key=lambda g: (not _beyond(parts[g], low=True), _mean_gap(parts[g])))
-    mine = frame.filter(pl.col("group") == worst, pl.col("value").is_not_null()).sort("cutoff")
+    """Where the group that is worst off is below equality with its whole band."""
+    parts, worst, mine = _worst(frame, groups)
     if mine.is_empty():
         return f"{worst} is nowhere defined"
     even, reference = mine["even"], mine["reference"][0]
@@ -172,23 +173,54 @@ def finding(frame: pl.DataFrame, ratio: bool, groups: list[str]) -> str:
         less, more = f"{worst} is rarer at the top than in all", f"{worst} is commoner at the top than in all"
     below, above = (mine["high"] < even).fill_null(False), (mine["low"] > even).fill_null(False)
     if below.any():
-        told = f"{less} {_where(mine, below)}, beyond chance"
+        told = f"{less}, beyond chance {_where(mine, mine['high'] - even)}"
     elif above.any():
-        told = f"{more} {_where(mine, above)}, beyond chance"
+        told = f"{more}, beyond chance {_where(mine, even - mine['low'])}"
     else:
         under, over = mine["value"] < even, mine["value"] > even
         if not under.any() and not over.any():
             same = f"has the same exposure as {reference}" if ratio else "is as common at the top as in all"
             return f"{worst} {same} at every cutoff"
-        told = f"{less} {_where(mine, under)}" if under.sum() >= over.sum() else f"{more} {_where(mine, over)}"
+        gap = mine["value"] - even
+        told = f"{less} {_where(mine, gap)}" if under.sum() >= over.sum() else f"{more} {_where(mine, -gap)}"
         told += ", but chance could explain it"
     if not ratio:
         return told
-    low = mine["value"] < FOUR_FIFTHS
-    four = f"below four fifths {_where(mine, low)}" if low.any() else "never below four fifths"
     others = [g for g in groups if g != worst and _beyond(parts[g], low=True)] if below.any() else []
     also = f"; so {'has' if len(others) == 1 else 'have'} {listed(others, 2)} somewhere" if others else ""
-    return f"{told}; {four}{also}"
+    return f"{told}{also}"
+
+
+def four_fifths(frame: pl.DataFrame, groups: list[str]) -> str:
+    """Where the ratio of the group that is worst off is below four fifths, and where its whole band is."""
+    _, worst, mine = _worst(frame, groups)
+    if mine.is_empty() or not (mine["value"] < FOUR_FIFTHS).any():
+        return "" if mine.is_empty() else f"{worst} is never below four fifths"
+    told = f"{worst} is below four fifths {_where(mine, mine['value'] - FOUR_FIFTHS)}"
+    firm = mine["high"] - FOUR_FIFTHS
+    share = float((firm < 0).fill_null(False).sum()) / len(mine)
+    sure = "nowhere" if not share else "almost nowhere" if share < _ALMOST else _where(mine, firm)
+    return f"{told} (the whole band {sure})"
+
+
+def _worst(frame: pl.DataFrame, groups: list[str]) -> tuple[dict[str, pl.DataFrame], str, pl.DataFrame]:
+    """The rows of each group, the group that is worst off, and its rows with a value."""
+    # whoever is below beyond chance comes before who may be so by chance only
+    parts = {g: frame.filter(pl.col("group") == g) for g in groups}
+    worst = min(groups, key=lambda g: (not _beyond(parts[g], low=True), _mean_gap(parts[g])))
+    return parts, worst, parts[worst].filter(pl.col("value").is_not_null()).sort("cutoff")
+
+
+def _unseen(frame: pl.DataFrame, top: float) -> str:
+    """At which first places a curve has no value, and up to where it is off the scale."""
+    told = []
+    gone = max(frame.filter(pl.col("value").is_null())["cutoff"].to_list(), default=None)
+    if gone is not None:
+        told.append(f"undefined at k\u00a0=\u00a0{gone:,}" + ("" if gone == 1 else " or below"))
+    high = max(frame.filter(pl.col("value") > top)["cutoff"].to_list(), default=None)
+    if high is not None:
+        told.append(f"off the scale up to k\u00a0=\u00a0{high:,}")
+    return "; ".join(told)
 
 
 def _beyond(part: pl.DataFrame, *, low: bool) -> bool:
@@ -208,19 +240,29 @@ def _mean_gap(part: pl.DataFrame) -> float:
     return float(gap.mean()) if len(gap) else float("inf")  # type: ignore[arg-type]
 
 
-def _where(mine: pl.DataFrame, holds: pl.Series) -> str:
-    """At which cutoffs something holds."""
-    found, start, end = mine.filter(holds)["cutoff"].to_list(), int(mine["cutoff"][0]), int(mine["cutoff"][-1])
-    first, last = found[0], found[-1]
-    if len(found) == len(mine):
+def _where(mine: pl.DataFrame, gap: pl.Series) -> str:
+    """At which cutoffs a gap is below 0.
+
+    Where that comes and goes, the share is of all whole k in between, along the straight lines that are drawn.
+    """
+    cutoff, value = mine["cutoff"].to_numpy(), gap.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    holds = value < 0
+    first, last = (int(k) for k in cutoff[holds][[0, -1]])
+    start, end = int(cutoff[0]), int(cutoff[-1])
+    if holds.all():
         return "at every cutoff"
     if first == last:
         return f"at k\u00a0=\u00a0{first:,}"
     span = f"from k\u00a0=\u00a0{first:,} on" if last == end else f"up to k\u00a0=\u00a0{last:,}"
     if first != start and last != end:
         span = f"from k\u00a0=\u00a0{first:,} to {last:,}"
-    between = int(mine["cutoff"].is_between(first, last).sum())
-    return span if between == len(found) else f"at {percent(len(found) / between)} of the cutoffs {span}"
+    inside = (cutoff >= first) & (cutoff <= last)
+    if holds[inside].all():
+        return span
+    k = np.arange(first, last + 1)
+    known = np.isfinite(value)
+    below = np.interp(np.log(k), np.log(cutoff[known]), value[known]) < 0
+    return f"at {percent(float(below.mean()))} of all k {span}"
 
 
 def _ticks(longest: int) -> list[int]:

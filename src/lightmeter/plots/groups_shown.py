@@ -9,9 +9,9 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import (
     brief,
-    conventions,
     counted,
     group_name,
     listed,
@@ -25,7 +25,6 @@ from lightmeter.result import Result
 if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult
 
-_RULES = ["policy", "ties", "unknown"]
 _ONE = "1 = what rank 1 gets"
 #: Groups whose values differ by less than this share are told to be equal.
 _ALIKE, _EQUAL = 5e-3, "equal"
@@ -100,7 +99,7 @@ def exposure(
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> r = lm.evaluate(c, "MeanExposure(by='side', user=Inverse)")
     >>> lm.plots.exposure(r).to_dict()["title"]["text"]
-    ['f gets more mean exposure than m in x (2.00 times); m more', 'than f in y (2.00 times)']
+    ["side f gets more mean exposure than side m in 'x' (2.00", "times); side m more than side f in 'y' (2.00 times)"]
     """
     alt = altair()
     frame = exposure_frame(of, measure, cutoff, attribute=attribute, score=score)
@@ -110,14 +109,17 @@ def exposure(
     groups = [g for g in groups if g != "unknown"] + [g for g in groups if g == "unknown"]
     names = short_names(frame["run"].to_list())
     frame = frame.with_columns(
-        run=pl.col("run").replace_strict(names), told=pl.col("value").map_elements(number, pl.String)
+        run=pl.col("run").replace_strict(names), told=pl.col("value").map_elements(_printed, pl.String)
     )
     if isinstance(of, Result):
         one = _by_group(of, measure)
         what, axis = noun(one)
         n = sorted(set(of.mean().filter(pl.col("measure") == str(one), pl.col("n") > 0)["n"].to_list()))
-        about = [f"{one}: means over {counted(n[-1], 'query', 'queries')}", conventions(of.conventions, _RULES)]
-        lines = "95% interval of the rankings drawn"
+        # what an axis says in words needs no other ones
+        meant = str(one) if what != brief([one])[0] else f"{one}: {meanings([one]).split(': ', 1)[1]}"
+        about = [f"means over {counted(n[-1], 'query', 'queries')}"]
+        about.append("; ".join(part for part in (meant, rules(of.conventions)) if part))
+        lines = "95% interval by the chance of the rankings drawn, not of the queries"
     else:
         what = str(measure or "exposure").replace("_", " ")
         axis = f"mean {what} of a member ({_ONE})" if what == "exposure" else what
@@ -156,7 +158,7 @@ def exposure(
     panel = alt.layer(*layers).properties(width=width, height=len(groups) * 30)
     if len(names) == 1:
         chart = panel.properties(data=inline(frame))
-        about[0] = f"{'run' if isinstance(of, Result) else 'ranked by'} {next(iter(names.values()))}; {about[0]}"
+        about[0] = f"{'run' if isinstance(of, Result) else 'ranked by'} '{next(iter(names.values()))}'; {about[0]}"
     else:
         order = list(names.values())
         chart = panel.facet(facet=alt.Facet("run:N", sort=order, title=None), columns=3, data=inline(frame))
@@ -164,15 +166,16 @@ def exposure(
         chart = chart.resolve_axis(x="shared" if len(names) % 3 == 0 or len(names) < 3 else "independent")
     if spread:
         wide = frame.select((pl.col("high") - pl.col("low")).fill_nan(None).max()).item()
-        narrow = " (some or all narrower than their ends)" if wide * width < 6 * (high - low) else ""
+        narrow = ", some too narrow to be seen here" if wide * width < 6 * (high - low) else ""
         none = (
-            "; runs of one ranking have none"
+            "; none where a query has one ranking"
             if isinstance(of, Result) and frame["low"].is_finite().sum() < len(frame)
             else ""
         )
         about[0] += f"; black lines: {lines}{narrow}{none}"
     whole = min(len(names), 3) * (width + 50) if len(names) > 1 else theme.WIDTH - 60
-    return theme.finished(chart, exposure_finding(frame, what), about, whole)
+    title = exposure_finding(frame.with_columns(run=pl.format("'{}'", "run")), what)
+    return theme.finished(chart, title, about, whole)
 
 
 def exposure_finding(frame: pl.DataFrame, what: str) -> str:
@@ -236,9 +239,15 @@ def _varied(frame: pl.DataFrame, what: str) -> str:
 
 def _gap(most: float, least: float) -> str:
     """How far two values are apart: how many times, where both are above 0."""
-    if least > 0:
-        return f"{most / least:.2f} times"
+    if float(_printed(least)) > 0:
+        # of the numbers as they stand in the picture, so that who divides them finds the same
+        return f"{float(_printed(most)) / float(_printed(least)):.2f} times"
     return f"{number(most)} and none" if least == 0 else f"{number(most)} and {number(least)}"
+
+
+def _printed(value: float) -> str:
+    """A value as it stands beside its bar: four digits."""
+    return f"{value:.4f}" if abs(value) < 1 else f"{value:.4g}"
 
 
 def noun(measure: Any) -> tuple[str, str]:

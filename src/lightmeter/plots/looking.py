@@ -164,6 +164,8 @@ def finding(frame: pl.DataFrame, names: list[str]) -> str:
     if not known:
         return f"Attention by rank: {listed(names)}"
     say = percent if _from_one(frame) else number
+    if _from_one(frame) and len(known) > 1:
+        return _of_first(known, at, common)
     measured = [n for n in known if n.startswith(ESTIMATED)]
     models = sorted((n for n in known if n not in measured), key=lambda n: at[n])
     told = [f"{say(at[n])} as {n}" for n in measured]
@@ -174,6 +176,21 @@ def finding(frame: pl.DataFrame, names: list[str]) -> str:
         told.append(("by user models " if measured else "") + " and ".join(f"{say(at[n])} ({n})" for n in models))
     first = "Of the attention of rank 1" if _from_one(frame) else "Of attention"
     return f"{first}, rank {common} gets {'; '.join(told)}"
+
+
+def _of_first(known: list[str], at: dict[str, float], rank: int) -> str:
+    """What the rank gets of the attention of rank 1, as estimated and by user models."""
+    measured = [n for n in known if n.startswith(ESTIMATED)]
+    models = sorted((n for n in known if n not in measured), key=lambda n: at[n])
+    told = [f"{percent(at[n])} as {n}" for n in measured]
+    if models:
+        ends = list(dict.fromkeys(percent(at[n]) for n in (models[0], models[-1])))
+        short = [n.split(":")[0] for n in (models[0], models[-1])]
+        if measured or len(ends) == 1 or short[0] == short[1]:
+            told.append(f"{' to '.join(ends)} by {counted(len(models), 'user model')}")
+        else:
+            told.append(f"from {ends[0]} ({short[0]}) to {ends[1]} ({short[1]})")
+    return f"Of the attention of rank 1, rank {rank} gets {listed(told)}"
 
 
 def _from_one(frame: pl.DataFrame) -> bool:

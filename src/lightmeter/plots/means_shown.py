@@ -10,7 +10,8 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.words import better_first, brief, conventions, counted, listed, number, short_names, way
+from lightmeter.plots.rules_in_words import meanings, rules
+from lightmeter.plots.words import better_first, brief, counted, listed, number, quoted, short_names, way
 from lightmeter.result import Result
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def scores(of: Result | Comparison) -> Chart:
     >>> runs = {"x": {"q": ["a", "b"]}, "y": {"q": ["b", "a"]}}
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> lm.plots.scores(lm.evaluate(c, ["nDCG@10", "RR"])).to_dict()["title"]["text"]
-    ['x has the best mean nDCG@10 and RR']
+    ["'x' has the best mean nDCG@10 and RR"]
     """
     alt = altair()
     frame = scores_frame(of)
@@ -93,7 +94,11 @@ def scores(of: Result | Comparison) -> Chart:
     )
     if not isinstance(of, Result):
         about.append(leads(of, best, known))
-    about.append(conventions(of.conventions, ["policy", "ties", "unknown"]))
+    elif len(names) > 1:
+        about[0] += "; no test: the best may be so by chance"
+    told = (meanings([known[m] for m in measures]), rules(of.conventions))
+    about.append("; ".join(part for part in told if part))
+    names = quoted(names)
     if len(names) == 1:
         words = zip(brief([known[m] for m in measures]), frame["value"], strict=True)
         title = f"{next(iter(names.values()))} has {listed([f'{m} {number(v)}' for m, v in words])}"
@@ -110,6 +115,7 @@ def _panel(frame: pl.DataFrame, measure: Any, order: list[str], named: bool) -> 
         y=alt.Y("label:N", sort=order, scale=alt.Scale(domain=order), title=None, axis=axis)
     )
     told = way(measure) or "neither way is better"
+    told = told if better_first(measure) else f"no best: {told}".replace(": 0: ", ", 0: ")
     domain = _domain(frame)
     x = alt.X(
         "value:Q",

@@ -10,16 +10,19 @@ import numpy as np
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.groups_shown import noun
+from lightmeter.plots.rules_in_words import meanings, policy_words, rules
+from lightmeter.plots.users_in_words import user_words
 from lightmeter.plots.words import (
     brief,
-    conventions,
     counted,
     course,
     listed,
     one_of,
+    quoted,
     short_names,
     way,
 )
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 7
 _WHAT = {"EED": "disparity", "EER": "relevance"}
-_BETTER = {"EED": "mean (lower is better)", "EER": "mean (higher is better)"}
+_BETTER = {"EED": "mean EED (lower is better)", "EER": "mean EER (higher is better)"}
 #: Measures that the title tells of.
 _MOST_TOLD = 3
 
@@ -81,7 +84,7 @@ def along_frame(
 def _axis(measure: Any) -> str:
     """What an axis shows: the mean and which way is better, or for groups what they get and in which unit."""
     told = way(measure)
-    return noun(measure)[1] if measure.by_group else "mean" + (f" ({told})" if told else "")
+    return noun(measure)[1] if measure.by_group else f"mean {brief([measure])[0]}" + (f" ({told})" if told else "")
 
 
 def randomisation(
@@ -122,19 +125,22 @@ def randomisation(
         raise LightmeterError(f"the picture shows {len(runs)} runs. Accepted: at most {_MOST_RUNS}; choose some.")
     names = short_names(runs)
     shown = [names[r] for r in runs]
-    title, about = finding(frame, names), []
+    title, about = finding(frame, quoted(names)), []
     if not isinstance(of, Mapping):
         chosen = one_of("policy", policy, [c.policy for c in of.curves])
         parameter = {"P": "alpha", "R": "theta"}.get(chosen[0], parameter)
         who = one_of("user", user, [c.user for c in of.curves])
         about = [
-            f"policy {chosen}, user {who}; dotted: order drawn at random, and ranking as given",
-            conventions(of.conventions, ["depth", "ties"]),
+            f"{policy_words(chosen)}; user {listed(user_words([parse(who, kind='user')]).values())}",
+            "dotted: order drawn at random, dashed and thin: ranking as given",
+            rules(of.conventions, ["depth", "ties"]),
         ]
+    else:
+        about = [meanings(next(iter(of.values())).measures)]
     n = sorted(set(frame["n"].to_list()))
     about.insert(0, f"mean of {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] != n[-1] else ""))
     if len(runs) == 1:
-        about[0] = f"run {shown[0]}; {about[0]}"
+        about[0] = f"run '{shown[0]}'; {about[0]}"
     span = _span(frame)
     frame = frame.with_columns(run=pl.col("run").replace_strict(names))
     panels = [_panel(frame, panel, span, shown, parameter) for panel in frame["panel"].unique(maintain_order=True)]
@@ -177,16 +183,18 @@ def _panel(frame: pl.DataFrame, panel: str, span: tuple[float, float], runs: lis
     )
     layers = [line]
     if len(ends):
-        rule = alt.Chart(inline(ends)).mark_rule(strokeDash=[2, 3], opacity=0.8).encode(y="value:Q", color=color)
-        layers.append(rule)
-        if len(runs) == 1:
-            first = ends["end"] == "as given"
-            for part, where in ((ends.filter(first), "left"), (ends.filter(~first), "right")):
-                layers.append(
-                    alt.Chart(inline(part))
-                    .mark_text(align=where, dx=4 if where == "left" else -4, dy=-7, color=theme.MUTED)
-                    .encode(x=alt.value(0 if where == "left" else 230), y="value:Q", text="end:N")
-                )
+        for end, dash, where in (("as given", [6, 4], "left"), ("random order", [1, 3], "right")):
+            part = ends.filter(pl.col("end") == end)
+            if part.is_empty():
+                continue
+            rule = alt.Chart(inline(part)).mark_rule(strokeDash=dash, opacity=0.8)
+            layers.append(rule.encode(y="value:Q", color=color))
+            # at the side where curves are away from it, above the highest of the runs
+            highest = alt.Chart(inline(part.sort("value").tail(1)))
+            for rim in (theme.RIM, {}):
+                look = {"align": where, "dx": 4 if where == "left" else -4, "dy": -7, "color": theme.MUTED} | rim
+                told = highest.mark_text(**look)
+                layers.append(told.encode(x=alt.value(0 if where == "left" else 230), y="value:Q", text="end:N"))
     return alt.layer(*layers).properties(
         width=230, height=190, title=alt.TitleParams(theme.wrapped(panel, 250, 11, bold=True), fontSize=11, offset=8)
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,17 @@ from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.backend import Chart, altair
+from lightmeter.plots.by_query import medians, query_finding, query_points, split_by
 from lightmeter.plots.contours import SIDE, contours, to_pixels
-from lightmeter.plots.labels import Box, places, written
+from lightmeter.plots.dots import domain_of, imbalance, points
+from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import (
-    alike,
     better_first,
     brief,
-    conventions,
     counted,
     listed,
     measure_of,
-    measured,
     number,
     one_of,
     short_names,
@@ -35,7 +33,8 @@ Array = NDArray[np.float64]
 _ALL_NAMED = 24
 #: Runs that an order is told of.
 FEWEST_ORDERED = 5
-RULES = ["policy", "ties", "unknown"]
+#: Queries that have their name in the picture, and whose two measures say the opposite of each other.
+_MOST_NAMED = 6
 
 
 def points_frame(result: Result, x: Any, y: Any, run: str | None = None) -> pl.DataFrame:
@@ -97,7 +96,7 @@ def tradeoff(
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> r = lm.evaluate(c, ["RR", "GF(by='side', user=RBP(p=0.5))"])
     >>> lm.plots.tradeoff(r).to_dict()["title"]["text"]
-    ['x has the best combined score and RR; all runs have the same', 'GF']
+    ["'x' has the best combined score and RR; all runs have the same", 'GF']
     """
     x, y = two_measures(result, x, y)
     if len(weights) != 2 or any(not w >= 0 for w in weights) or abs(sum(weights) - 1) > 1e-9:
@@ -110,23 +109,41 @@ def tradeoff(
     names = short_names(frame["name"].to_list()) if run is None else {n: n for n in frame["name"].to_list()}
     frame = frame.with_columns(label=pl.col("name").replace_strict(names))
     domain = domain_of(frame["x"].to_numpy(), x), domain_of(frame["y"].to_numpy(), y)
-    noted = _notable(frame, x, y, run is not None)
+    noted, why = _notable(frame, x, y, run is not None, mixed)
     spots = [to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]
     lines, levels = contours(weights, domain, spots) if mixed else ([], [])
-    layers = [*lines, *points(frame, noted, x, y, domain, run is None, levels)]
-    chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)
     if run is None:
-        title, of = run_finding(frame, x, y, mixed), told_queries(frame, x, y)
+        layers = [*lines, *points(frame, noted, x, y, domain, True, levels)]
+        title = run_finding(frame.with_columns(label=pl.format("'{}'", "label")), x, y, mixed)
+        of = f"means over {told_queries(frame, x, y)}"
     else:
-        title, of = (
-            query_finding(frame, x, y),
-            f"run {short_names([run])[run]}, {counted(len(frame), 'query', 'queries')}",
-        )
+        middle, boxes = medians(frame, domain) if len(frame) > 1 else ([], [])
+        dots, heaped = query_points(frame, noted, x, y, domain, [*levels, *boxes])
+        layers = [*lines, *middle, *dots]
+        title = query_finding(frame, x, y)
+        of = f"run '{short_names([run])[run]}', {counted(len(frame), 'query', 'queries')}"
+        why_numbers = "; '3 here': dots on each other" if heaped else ""
         gone = len(result.queries) - len(frame)
         of += f"; {counted(gone, 'query', 'queries')} undefined and left out" if gone else ""
-    meaning = f"; dotted: equal combined score, {weights[0]:g} of {x} and {weights[1]:g} of {y}" if mixed else ""
-    meaning += best_corner(x, y)
-    return theme.finished(chart, title, [of + meaning, conventions(result.conventions, RULES)], SIDE + 110)
+    chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)
+    one, two = brief([x, y])
+    lines_told = f"dotted: combined score {weights[0]:g} {one} + {weights[1]:g} {two}" if mixed else ""
+    about = [
+        "; ".join(part for part in (of, lines_told, best_corner(x, y)) if part),
+        why + why_numbers if run is not None else "; ".join(part for part in (order_told(frame, x, y), why) if part),
+        "; ".join(part for part in (meanings([x, y]), rules(result.conventions)) if part),
+    ]
+    return theme.finished(chart, title, about, SIDE + 110)
+
+
+def order_told(frame: pl.DataFrame, x: Any, y: Any) -> str:
+    """Whether two measures agree on the order of the runs."""
+    from lightmeter.statistics.correlation import kendall
+
+    if len(frame) < FEWEST_ORDERED:
+        return ""
+    tau = kendall(*(_merit(m, frame[c].to_numpy()) for c, m in (("x", x), ("y", y)))).tau
+    return f"Kendall's tau of the two orders (1: same, -1: opposite): {number(tau)}" if math.isfinite(tau) else ""
 
 
 def best_corner(x: Any, y: Any) -> str:
@@ -136,13 +153,11 @@ def best_corner(x: Any, y: Any) -> str:
         for m, low, high in ((x, "left", "right"), (y, "bottom", "top"))
     )
     corner = " ".join(part for part in (up, across) if part)
-    return f"; best at the {corner}" if across and up else ""
+    return f"best: {corner}" if across and up else ""
 
 
 def run_finding(frame: pl.DataFrame, x: Any, y: Any, mixed: bool) -> str:
-    """Which run is best, and whether both measures agree on the order."""
-    from lightmeter.statistics.correlation import kendall
-
+    """Which run is best by which measure."""
     one, two = brief([x, y])
     if len(frame) == 1:
         row = frame.row(0, named=True)
@@ -153,9 +168,7 @@ def run_finding(frame: pl.DataFrame, x: Any, y: Any, mixed: bool) -> str:
     sides = [("best combined score", frame["both"].to_numpy())] if mixed else []
     for what, value in [*sides, (_best(x, one), a), (_best(y, two), b)]:
         best.setdefault(_leaders(frame, value), []).append(what)
-    told = _told_best(best, len(frame))
-    tau = kendall(a, b).tau if len(frame) >= FEWEST_ORDERED else float("nan")
-    return f"{told}. The two order the runs {alike(tau)} (tau {number(tau)})" if math.isfinite(tau) else told
+    return _told_best(best, len(frame))
 
 
 def _merit(measure: Any, value: Array) -> Array:
@@ -198,37 +211,6 @@ def _told_best(best: dict[tuple[str, ...], list[str]], size: int) -> str:
     return told if not told.startswith("all runs") else f"A{told[1:]}"
 
 
-def query_finding(frame: pl.DataFrame, x: Any, y: Any) -> str:
-    """On how many queries one measure is good and the other is not, and the query where that is so most."""
-    one, two = brief([x, y])
-    if len(frame) == 1:
-        row = frame.row(0, named=True)
-        return f"Query {row['label']} has {one} {number(row['x'])} and {two} {number(row['y'])}"
-    sides = [
-        np.sign((better_first(m) or 1.0) * (frame[c].to_numpy() - float(frame[c].median())))  # type: ignore[arg-type]
-        for c, m in (("x", x), ("y", y))
-    ]
-    split = sides[0] * sides[1] < 0
-    n, all_queries = int(split.sum()), counted(len(frame), "query", "queries")
-    good, bad = ("better", "worse") if better_first(x) and better_first(y) else ("higher", "lower")
-    if not n:
-        return f"None of {all_queries} is {good} than the median by one measure and {bad} by the other"
-    row = frame.row(int(np.argmax(np.where(split, _imbalance(frame, x, y), -1.0))), named=True)
-    most = (
-        f"most so {row['label']} ({one} {number(row['x'])}, {two} {number(row['y'])})"
-        if n > 1
-        else (f"{row['label']} ({one} {number(row['x'])}, {two} {number(row['y'])})")
-    )
-    told = f"{n} of {all_queries} {'is' if n == 1 else 'are'} {good} than the median by one measure"
-    return f"{told} and {bad} by the other, {most}"
-
-
-def _imbalance(frame: pl.DataFrame, x: Any, y: Any) -> Array:
-    """How far each point's places in the orders by the two measures are apart, as a share of all points."""
-    places = [(frame[c] * (better_first(m) or 1.0)).rank("average").to_numpy() for c, m in (("x", x), ("y", y))]
-    return np.abs(places[0] - places[1]) / len(frame)
-
-
 def two_measures(result: Result, x: Any, y: Any) -> tuple[Any, Any]:
     single = [c.measure for c in result.cells if c.group is None]
     there = list(dict.fromkeys(single))
@@ -259,68 +241,27 @@ def told_queries(frame: pl.DataFrame, x: Any, y: Any) -> str:
 
     nx, ny = (frame[c].to_list() for c in ("n_x", "n_y"))
     if nx == ny:
-        return f"means over {told(nx)}"
+        return told(nx)
     one, two = brief([x, y])
-    return f"means over the queries that have one: {one} {told(nx)}, {two} {told(ny)}"
+    return f"the queries that have a value: {one} {told(nx)}, {two} {told(ny)}"
 
 
-def domain_of(values: Array, measure: Any) -> tuple[float, float]:
-    """Ends of an axis: around the points with some room, within the measure's bounds."""
-    low, high = float(values.min()), float(values.max())
-    room = (high - low) * 0.12 or 0.05
-    least, most = (float(b) for b in measure.bounds)
-    return max(low - room, least - room * 0.3), min(high + room, most + room * 0.3)
-
-
-def axis(field: str, measure: Any, domain: tuple[float, float]) -> Any:
-    alt = altair()
-    make = alt.X if field.startswith("x") else alt.Y
-    title = theme.axis_title(measured(measure), SIDE)
-    return make(f"{field}:Q", title=title, scale=alt.Scale(domain=list(domain), nice=False, zero=False))
-
-
-def _notable(frame: pl.DataFrame, x: Any, y: Any, queries: bool) -> list[str]:
-    """Names of the points that are named in the picture."""
+def _notable(frame: pl.DataFrame, x: Any, y: Any, queries: bool, mixed: bool) -> tuple[list[str], str]:
+    """Names of the points that are named in the picture, and which they are in words."""
     names = frame["name"].to_list()
     if len(names) <= _ALL_NAMED and not queries:
-        return names
-    apart = np.argsort(-_imbalance(frame, x, y), kind="stable")[:3].tolist()
-    ends = [int(np.argmax(frame[c].to_numpy())) for c in ("both", "x", "y")] + [
-        int(np.argmin(frame["both"].to_numpy()))
-    ]
-    return [names[i] for i in dict.fromkeys(apart + ends)]
-
-
-def points(
-    frame: pl.DataFrame, noted: list[str], x: Any, y: Any, domain: Any, runs: bool, taken: Sequence[Box] = ()
-) -> list[Chart]:
-    """Dots, and the names of those noted, which keep clear of each other and of what is ``taken``."""
-    alt = altair()
-
-    def across(column: str) -> Any:
-        return axis(column, x, domain[0])
-
-    def upward(column: str) -> Any:
-        return axis(column, y, domain[1])
-
-    dots = alt.Chart(inline(frame)).mark_point(filled=True, size=70, color=theme.BLUE, opacity=1.0 if runs else 0.65)
-    layers = [
-        dots.encode(
-            x=across("x"),
-            y=upward("y"),
-            tooltip=[
-                alt.Tooltip("name:N", title="run" if runs else "query"),
-                alt.Tooltip("x:Q", format=".4f", title=str(x)),
-                alt.Tooltip("y:Q", format=".4f", title=str(y)),
-            ],
-        )
-    ]
-    spots = [to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]
-    named = frame.with_columns(spot=pl.Series(range(len(frame)))).filter(pl.col("name").is_in(noted))
-    if len(named) < len(frame):
-        # which dot of a cluster it is that has a name
-        rings = alt.Chart(inline(named.select("x", "y"))).mark_point(size=80, color=theme.INK, strokeWidth=1.3)
-        layers.append(rings.encode(x=across("x"), y=upward("y")))
-    found = places([(row["label"], row["spot"]) for row in named.iter_rows(named=True)], spots, SIDE, taken)
-    unit = (domain[0][1] - domain[0][0]) / SIDE, (domain[1][1] - domain[1][0]) / SIDE
-    return layers + written(named, found, unit, across, upward)
+        return names, ""
+    apart = imbalance(frame, x, y)
+    if queries:
+        split = split_by(frame, x, y)
+        some, whom = (split, " squares") if split.any() else (np.ones(len(frame), bool), "")
+        chosen = np.argsort(-np.where(some, apart, -1.0), kind="stable")[: min(_MOST_NAMED, int(some.sum()))].tolist()
+        many = "all" if len(chosen) == int(some.sum()) else f"the {len(chosen)}"
+        which = f"all{whom}" if many == "all" else f"{many}{whom} whose places by the two differ most"
+        return [names[i] for i in chosen], f"named: {which}"
+    ends = [_merit(m, frame[c].to_numpy()) for c, m in (("x", x), ("y", y))]
+    ends += [frame["both"].to_numpy()] if mixed else []
+    chosen = [*(int(np.argmax(e)) for e in ends), *np.argsort(-apart, kind="stable")[:3].tolist()]
+    score = " and by the combined score" if mixed else ""
+    told = f"named: a best run by each measure{score}, and 3 whose places by the two differ most"
+    return [names[i] for i in dict.fromkeys(chosen)], told

@@ -16,8 +16,14 @@ from lightmeter.evaluation import evaluate, ranked_context
 from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.words import better_first, brief, conventions, listed, number, short_names
+from lightmeter.plots.rules_in_words import rules, target_words
+from lightmeter.plots.words import better_first, brief, listed, number, quoted, short_names
 
+_RULES = ("ties", "unknown")
+#: Scores that differ by less differ by little.
+_HAIR = 0.02
+#: Shares below this have no bar that could be seen.
+_NONE = 5e-4
 #: Values and runs of one picture.
 _MOST, _MOST_RUNS = 30, 6
 
@@ -138,11 +144,21 @@ def distribution_at(
     told = {q: ", ".join(f"{names[r]}\u00a0{number(score.get((q, r), np.nan))}" for r in shown) for q in queries}
     chart, width = _panels(frame, measure, values, names, told)
     way = "higher" if better_first(measure) > 0 else "lower"
+    target = target_words(result.conventions.get(f"target {measure.by}", ""))
+    ordinal = "; groups are ordered: a share several steps away counts more than one next door" * measure.div.ordinal
     about = [
-        f"bars in the order of the key; black lines: target; numbers: {measure} of each run, {way} is nearer",
-        conventions(result.conventions, ["ties", "unknown", f"target {measure.by}"]),
+        f"bars in the order of the key; black lines: target{', ' + target if target else ''}",
+        f"numbers: {measure} of each run, {way} is nearer{ordinal}",
+        "; ".join(part for part in (_parts(context, queries, shown, names), rules(result.conventions, _RULES)) if part),
     ]
-    return theme.finished(chart, finding(score, queries, names, measure), about, max(width, theme.WIDTH - 60))
+    return theme.finished(chart, finding(score, queries, quoted(names), measure), about, max(width, theme.WIDTH - 60))
+
+
+def _parts(context: Context, queries: list[str], runs: list[str], names: dict[str, str]) -> str:
+    """Which runs have shares that are no whole number of documents, as they are means."""
+    codes = [context.collection.queries.index(q) for q in queries]
+    several = [r for r in runs if any(int((context.ranked[r].query == code).sum()) > 1 for code in codes)]
+    return f"shares of {listed(names[r] for r in several)}: means over several rankings of a query" if several else ""
 
 
 def _panels(
@@ -180,6 +196,16 @@ def _panels(
                 tooltip=["query:N", "series:N", "value:N", alt.Tooltip("share:Q", format=".1%")],
             )
         )
+        none = (
+            alt.Chart(inline(_filled(mine, values, series).filter(pl.col("share") < _NONE)))
+            .mark_text(dy=-5, fontSize=9, color=theme.MUTED)
+            .encode(
+                x=x,
+                y=y,
+                xOffset=alt.XOffset("series:N", sort=series, scale=alt.Scale(domain=series)),
+                text=alt.value("0%"),
+            )
+        )
         marks = (
             alt.Chart(inline(mine.filter("wanted")))
             .mark_tick(color=theme.INK, opacity=1, thickness=3, orient="horizontal", bandSize=wide / len(values) * 0.92)
@@ -188,8 +214,19 @@ def _panels(
         heading = alt.TitleParams(
             f"query {query}", subtitle=theme.wrapped(numbers, wide, 11), fontSize=11, subtitleFontSize=11, offset=8
         )
-        drawn.append(alt.layer(bars, marks).properties(width=wide, height=200, title=heading))
+        drawn.append(alt.layer(bars, none, marks).properties(width=wide, height=200, title=heading))
     return alt.concat(*drawn, columns=2), min(len(drawn), 2) * (wide + 50)
+
+
+def _filled(frame: pl.DataFrame, values: list[str], series: list[str]) -> pl.DataFrame:
+    """A row for each run that is there and each value, also where none of its documents has it."""
+    bars = frame.filter(~pl.col("wanted"))
+    there = [s for s in series if s in set(bars["series"])]
+    every = pl.DataFrame({"series": there}, schema={"series": pl.String}).join(
+        pl.DataFrame({"value": values}), how="cross", maintain_order="left"
+    )
+    filled = every.join(bars, on=["series", "value"], how="left", maintain_order="left")
+    return filled.select("series", "value", pl.col("share").fill_null(0.0))
 
 
 def finding(score: dict[tuple[str, str], float], queries: list[str], names: dict[str, str], measure: Any) -> str:
@@ -197,6 +234,7 @@ def finding(score: dict[tuple[str, str], float], queries: list[str], names: dict
     sign = better_first(measure) or 1.0
     nearest: dict[str, list[str]] = {}
     gone: list[str] = []
+    close: dict[str, str] = {}
     for q in queries:
         mine = {r: sign * score[q, r] for r in names if not np.isnan(score.get((q, r), np.nan))}
         if not mine:
@@ -204,6 +242,9 @@ def finding(score: dict[tuple[str, str], float], queries: list[str], names: dict
             continue
         who = [names[r] for r, v in mine.items() if max(mine.values()) - v < 5e-4]
         everyone = len(who) == len(names) > 1
+        first, second, *_ = [*sorted(mine.values(), reverse=True), -np.inf]
+        if len(who) == 1 and first - second < _HAIR:
+            close[q] = f"{q} (by a hair: {number(sign * first)} against {number(sign * second)})"
         nearest.setdefault("all runs" if everyone else listed(who), []).append(q)
     rest = f"; undefined for {listed(gone)}" if gone else ""
     if len(names) == 1:
@@ -215,9 +256,13 @@ def finding(score: dict[tuple[str, str], float], queries: list[str], names: dict
         told_names, on = next(iter(nearest.items()))
         everyone = told_names == "all runs"
         are = "are equally near to" if everyone else "are nearest to" if " and " in told_names else "is nearest to"
-        whom = f"query {on[0]}" if len(on) == 1 else f"all {len(on)} queries"
+        whom = f"query {close.get(on[0], on[0])}" if len(on) == 1 else f"all {len(on)} queries"
         return f"{'All runs' if everyone else told_names} {are} the target {where} for {whom}{rest}"
-    return f"Nearest to the target {where}: " + "; ".join(f"{r} for {listed(on)}" for r, on in nearest.items()) + rest
+    return (
+        f"Nearest to the target {where}: "
+        + "; ".join(f"{r} for {listed(close.get(q, q) for q in on)}" for r, on in nearest.items())
+        + rest
+    )
 
 
 def _short(values: list[str], wide: float) -> bool:

@@ -9,7 +9,8 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.words import brief, counted, listed, number, percent, short_names
+from lightmeter.plots.rules_in_words import meanings
+from lightmeter.plots.words import brief, counted, listed, number, percent, quoted, short_names
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison
@@ -67,12 +68,13 @@ def significance(comparison: Comparison) -> Chart:
     single = len(comparison.runs) == 2
     chart = _one_pair(frame, alpha) if single else _curves(frame, alpha)
     about = [
-        f"{comparison.conventions.get('test', '')}; {counted(len(comparison.runs), 'run')}",
-        ("" if single else _shown(frame, alpha))
-        + f"p as tested, adjusted: {comparison.conventions.get('adjusted', 'no')}",
+        f"{comparison.conventions.get('test', '').split('; p (')[0]}; {counted(len(comparison.runs), 'run')}"
+        + ("" if single else _shown(frame, alpha)),
+        f"p as tested, adjusted: {comparison.conventions.get('adjusted', 'no')}",
+        meanings([c.measure for c in comparison.columns]),
     ]
     names = short_names(comparison.runs)
-    title = pair_finding(frame, listed(names.values())) if single else power_finding(frame)
+    title = pair_finding(frame, listed(quoted(names).values())) if single else power_finding(frame)
     return theme.finished(chart, title, about, theme.WIDTH + 100)
 
 
@@ -83,7 +85,7 @@ def _top(frame: pl.DataFrame, alpha: float) -> float:
 
 def _shown(frame: pl.DataFrame, alpha: float) -> str:
     top = _top(frame, alpha)
-    return f"p above {top:g} are not shown; " if top < 1 else ""
+    return f"; p above {top:g} are not shown" if top < 1 else ""
 
 
 def _curves(frame: pl.DataFrame, alpha: float) -> Chart:
@@ -189,7 +191,7 @@ def power_finding(frame: pl.DataFrame) -> str:
     who = listed(first) if len(first) < 3 else f"{len(first)} measures"
     tell = "tells" if len(first) == 1 else "tell"
     few = listed(last) if len(last) < 3 else f"{len(last)} measures"
-    told = f"{who} {tell} most pairs of runs apart: {most['significant']} of {most['pairs']} ({share})"
+    told = f"{who} {tell} the most pairs of runs apart: {most['significant']} of {most['pairs']} ({share})"
     return f"{told}, {few} the fewest: {least['significant']}"
 
 

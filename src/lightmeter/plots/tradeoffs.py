@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError
+from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.words import conventions, counted, listed, number, percent, short_names
+from lightmeter.plots.rules_in_words import policy_words, rules
+from lightmeter.plots.users_in_words import user_words
+from lightmeter.plots.words import counted, listed, number, percent, quoted, short_names
 
 if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult
@@ -93,7 +96,7 @@ def curve(sweep: SweepResult) -> Chart:
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> sweep = lm.sweep(c, "PlackettLuce", "RBP(p=0.5)")
     >>> lm.plots.curve(sweep).to_dict()["title"]["text"]
-    ['x gives the most relevance over all disparities (EEAUC', '0.917), y the least (0.583)']
+    ["'x' gives the most relevance over all disparities (EEAUC", "0.917), 'y' the least (0.583)"]
     """
     alt = altair()
     frame, areas = curve_frame(sweep), area_frame(sweep)
@@ -113,12 +116,14 @@ def curve(sweep: SweepResult) -> Chart:
     longest = max(theme.text_width(text) for text in label.values()) + 20
     width = theme.WIDTH if few else min(max(theme.SMALL, longest), 330)
     columns = _COLUMNS if width < 240 and len(panels) != 4 else 2
-    key = theme.strokes(columns=1 if few else 0)
-    text = _keys(series, areas) if few else {s: s for s in series}
+    key = theme.strokes(columns=1)
+    text = _keys(series, areas) if few else {s: _key(s) for s in series}
     frame = frame.with_columns(series=pl.col("policy").replace_strict(text))
     names = [text[s] for s in series]
     fixed = [{text[k]: v for k, v in part["fixed"].items() if k in text} for part in look]
-    top = theme.nice_ceiling(float(frame["relevance"].max()))  # type: ignore[arg-type]
+    most = float(frame["relevance"].max())  # type: ignore[arg-type]
+    # a line on the frame would be taken for a part of it
+    top = max(theme.nice_ceiling(most), 1.04 * most)
     lines = (
         alt.Chart()
         .mark_line(clip=True)
@@ -130,7 +135,9 @@ def curve(sweep: SweepResult) -> Chart:
                 axis=alt.Axis(values=[i / 10 for i in range(11)] if few else [0, 0.5, 1], format="~g"),
             ),
             y=alt.Y(
-                "relevance:Q", title=_Y if few else "relevance (higher is better)", scale=alt.Scale(domain=[0, top])
+                "relevance:Q",
+                title=_Y if few else "relevance (higher is better)",
+                scale=alt.Scale(domain=[0, top], nice=False),
             ),
             order="point:Q",
             color=alt.Color("series:N", scale=theme.colours(names, fixed[0]), legend=key),  # type: ignore[arg-type]
@@ -149,15 +156,55 @@ def curve(sweep: SweepResult) -> Chart:
         chart, whole = lines.properties(data=inline(frame)), width + 60
     else:
         order = [str(label[p]) for p in panels]
+        unit = top / lines.height
+        frame = pl.concat([frame, _areas_shown(areas, label, text, unit)], how="diagonal")
+        lines = alt.layer(lines.transform_filter("isValid(datum.policy)"), *_area_text(names, fixed[0]))
         chart = lines.facet(facet=alt.Facet("panel:N", sort=order, title=None), columns=columns, data=inline(frame))
         # where the last row is not full, shared axes would stand below nothing
         chart = chart.resolve_axis(x="shared" if len(panels) % columns == 0 else "independent")
         whole = min(len(panels), columns) * (width + 45)
-    return theme.finished(chart, finding(frame, areas), _told(sweep, frame, panels), whole)
+    told = frame.filter(pl.col("policy").is_not_null())
+    return theme.finished(chart, finding(told, areas), _told(sweep, told, panels), whole)
 
 
-_X = "disparity of exposure (0: random order, 1: as given)"
+_X = "disparity: lower is more even (0: random order, 1: as given)"
 _Y = "relevance: as a share of the ideal ranking's (higher is better)"
+
+
+def _areas_shown(areas: pl.DataFrame, label: dict[Panel, str], text: dict[str, str], unit: float) -> pl.DataFrame:
+    """A row for each area that is written into a panel, from below: ``panel, told, series, at``."""
+    known = {(r["run"], r["user"], r["by"], r["policy"]): r["area"] for r in areas.iter_rows(named=True)}
+    rows: list[tuple[str, str, str | None, float]] = []
+    order = [name for name in text if name != BEST]
+    for p, panel in label.items():
+        mine = [(name, known.get((p.run, p.user, p.by, name))) for name in order]
+        lines: list[tuple[str, str | None]] = [
+            (f"{name.split('(')[0]} {number(area)}", text[name]) for name, area in mine if area is not None
+        ]
+        lines = [("area below (EEAUC)", None), *lines]
+        rows += [(panel, told, series, unit * (8 + 13 * i)) for i, (told, series) in enumerate(reversed(lines))]
+    schema = {"panel": pl.String, "told": pl.String, "series": pl.String, "at": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _area_text(names: list[str], fixed: dict[str, Any]) -> list[Chart]:
+    """The areas at the lower right of a panel, in the colours of the lines."""
+    alt = altair()
+    base = alt.Chart().transform_filter("isValid(datum.told)")
+    color = alt.condition(
+        "isValid(datum.series)", alt.Color("series:N", scale=theme.colours(names, fixed)), alt.value(theme.INK)
+    )
+    return [
+        base.mark_text(align="right", dx=-4, fontSize=10, **rim).encode(
+            x=alt.datum(1.0), y="at:Q", text="told:N", **({} if rim else {"color": color})
+        )
+        for rim in (theme.RIM, {})
+    ]
+
+
+def _key(name: str) -> str:
+    """A line's entry in the key."""
+    return f"{BEST}: the most relevance that any policy has at this disparity" if name == BEST else policy_words(name)
 
 
 def _labels(panels: list[Panel]) -> dict[Panel, str]:
@@ -166,8 +213,8 @@ def _labels(panels: list[Panel]) -> dict[Panel, str]:
     users, bys = {p.user for p in panels}, {p.by for p in panels}
     label = {}
     for p in panels:
-        parts = [names[p.run]] if len(names) > 1 or (len(users) == 1 and len(bys) == 1) else []
-        parts += [p.user] if len(users) > 1 else []
+        parts = [f"run {names[p.run]}"] if len(names) > 1 or (len(users) == 1 and len(bys) == 1) else []
+        parts += [f"user {p.user}"] if len(users) > 1 else []
         parts += [f"groups of {p.by}" if p.by else "documents"] if len(bys) > 1 else []
         label[p] = ", ".join(parts)
     return label
@@ -185,7 +232,8 @@ def _keys(series: list[str], areas: pl.DataFrame) -> dict[str, str]:
     for name in series:
         row = areas.filter(pl.col("policy") == name).to_dicts()
         span = f" [{number(row[0]['low'])}, {number(row[0]['high'])}]" if row and row[0]["low"] is not None else ""
-        out[name] = f"{name}: area (EEAUC) {number(row[0]['area'])}{span}" if row else name
+        area = f"; area below it (EEAUC) {number(row[0]['area'])}{span}" if row else ""
+        out[name] = _key(name) + area
     return out
 
 
@@ -220,7 +268,7 @@ def _compared(first: str, second: str, above: list[tuple[float, float]], policie
         over, under = (first, second) if all(ahead) else (second, first)
         share = [max(pair) for pair in above]
         least = f"{'at least ' * (len(share) > 1)}{percent(min(share))} of disparities"
-        where = "every disparity" if min(share) == 1 else least
+        where = "every disparity between the ends" if min(share) == 1 else least
         whom = "" if len(share) == 1 else f" for both {what}s" if len(share) == 2 else f" for all {len(share)} {what}s"
         return f"{over} gives more relevance than {under} at {where}{whom}{among}"
     if not any(ahead) and not any(behind):
@@ -237,7 +285,7 @@ def _compared(first: str, second: str, above: list[tuple[float, float]], policie
 
 def _of_one(frame: pl.DataFrame, areas: pl.DataFrame, policy: str) -> str:
     shown = areas.filter(pl.col("area").is_finite()).sort("area", descending=True)
-    names = short_names(areas["run"].unique(maintain_order=True).to_list())
+    names = quoted(short_names(areas["run"].unique(maintain_order=True).to_list()))
     best = {panel[0]: _at(part) for panel, part in frame.filter(pl.col("policy") == BEST).group_by("panel")}
     if len(shown) == 1:
         mine = _at(frame.filter(pl.col("policy") == policy))
@@ -283,13 +331,20 @@ def _told(sweep: SweepResult, frame: pl.DataFrame, panels: list[Panel]) -> list[
     users, bys = list(dict.fromkeys(p.user for p in panels)), {p.by for p in panels}
     n = sorted({int(v) for v in frame["n"].unique()})
     queries = counted(n[0], "query", "queries") if len(n) == 1 else f"{n[0]} to {n[-1]} queries"
-    one = f"run {short_names([panels[0].run])[panels[0].run]}; " if len({p.run for p in panels}) == 1 else ""
+    one = f"run '{short_names([panels[0].run])[panels[0].run]}'; " if len({p.run for p in panels}) == 1 else ""
     what = f"exposure of {listed([f'groups of {b}' if b else 'documents' for b in sorted(bys, key=str)])}"
     area = "; in brackets a 95% interval over queries" if len(panels) == 1 else ""
     if len({p.run for p in panels}) > 1:
         area = "; runs in the order of their area (EEAUC)"
+    who = listed(user_words([parse(u, kind="user") for u in users]).values()) if len(users) == 1 else listed(users)
     return [
-        f"{one}mean of {queries}; {what}; user {listed(users)}{area}",
-        "" if len(panels) == 1 else "relevance: as a share of the ideal ranking's",
-        conventions(sweep.conventions, ["depth", "ties"]),
+        f"{one}mean of {queries}; {what}; user {who}{area}",
+        "; ".join(
+            part
+            for part in (
+                "" if len(panels) == 1 else "relevance: as a share of the ideal ranking's",
+                rules(sweep.conventions, ["depth", "ties"]),
+            )
+            if part
+        ),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,17 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     if len(set(made)) < len(made):
         made = [printable(n) for n in bare]
     return dict(zip(unique, made, strict=True))
+
+
+def quoted(names: Mapping[str, str]) -> dict[str, str]:
+    """Short names of runs as they stand in a sentence: in quotes, so that they are no words of it.
+
+    Examples
+    --------
+    >>> quoted({"runs/fairer": "fairer"})
+    {'runs/fairer': "'fairer'"}
+    """
+    return {run: f"'{name}'" for run, name in names.items()}
 
 
 def _trimmed(names: list[str]) -> list[str]:
@@ -112,19 +123,6 @@ def brief(measures: Sequence[Any]) -> list[str]:
 def better_first(measure: Any) -> float:
     """1 where higher values are better, -1 where lower ones are, 0 where neither."""
     return {"higher": 1.0, "lower": -1.0}.get(measure.better, 0.0)
-
-
-def alike(tau: float) -> str:
-    """How two orders go together, by Kendall's tau.
-
-    Examples
-    --------
-    >>> alike(0.8), alike(0.5), alike(0.0), alike(-0.8)
-    ('alike', 'in part alike', 'differently', 'in opposite ways')
-    """
-    return (
-        "alike" if tau > 0.7 else "in part alike" if tau > 0.3 else "differently" if tau > -0.3 else "in opposite ways"
-    )
 
 
 def percent(share: float) -> str:
@@ -200,14 +198,14 @@ def listed(words: Iterable[str], most: int = 4) -> str:
 
 
 def group_name(attribute: str | None, group: str) -> str:
-    """A group in a sentence: codes get the name of their attribute.
+    """A group in a sentence: codes and single letters get the name of their attribute.
 
     Examples
     --------
-    >>> group_name("sex", "1"), group_name("sex", "women")
-    ('sex 1', 'women')
+    >>> group_name("sex", "1"), group_name("sex", "f"), group_name("sex", "women")
+    ('sex 1', 'sex f', 'women')
     """
-    code = attribute is not None and len(group) <= 2 and not group.isalpha()
+    code = attribute is not None and (len(group) == 1 or (len(group) == 2 and not group.isalpha()))
     return printable(f"{attribute} {group}" if code else group)
 
 
@@ -256,8 +254,3 @@ def measure_of(wanted: Any, known: Iterable[Any]) -> Any:
     if isinstance(wanted, str) and all(str(k) != wanted for k in known):
         wanted = parse(wanted, kind="measure")
     return one_of("measure", wanted, known)
-
-
-def conventions(given: dict[str, str], names: Sequence[str]) -> str:
-    """Some of the rules in force, in one line."""
-    return "; ".join(f"{name}: {given[name]}" for name in names if name in given)

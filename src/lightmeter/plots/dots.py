@@ -1,0 +1,86 @@
+"""Points of two measures: their axes, their names, and how far two orders are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.plots import theme
+from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.contours import SIDE, to_pixels
+from lightmeter.plots.labels import Box, places, written
+from lightmeter.plots.words import better_first, measured
+
+Array = NDArray[np.float64]
+
+
+def domain_of(values: Array, measure: Any) -> tuple[float, float]:
+    """Ends of an axis: around the points with some room, within the measure's bounds."""
+    low, high = float(values.min()), float(values.max())
+    room = (high - low) * 0.12 or 0.05
+    least, most = (float(b) for b in measure.bounds)
+    return max(low - room, least - room * 0.3), min(high + room, most + room * 0.3)
+
+
+def axis(field: str, measure: Any, domain: tuple[float, float]) -> Any:
+    alt = altair()
+    make = alt.X if field.startswith("x") else alt.Y
+    title = theme.axis_title(measured(measure), SIDE)
+    return make(f"{field}:Q", title=title, scale=alt.Scale(domain=list(domain), nice=False, zero=False))
+
+
+def points(
+    frame: pl.DataFrame,
+    noted: list[str],
+    x: Any,
+    y: Any,
+    domain: Any,
+    runs: bool,
+    taken: Sequence[Box] = (),
+    look: dict[str, Any] | None = None,
+    heaps: Sequence[tuple[str, int]] = (),
+) -> list[Chart]:
+    """Dots, and the names of those noted, which keep clear of each other and of what is ``taken``."""
+    alt = altair()
+
+    def across(column: str) -> Any:
+        return axis(column, x, domain[0])
+
+    def upward(column: str) -> Any:
+        return axis(column, y, domain[1])
+
+    dots = alt.Chart(inline(frame)).mark_point(filled=True, size=70, color=theme.BLUE, opacity=1.0 if runs else 0.65)
+    layers = [
+        dots.encode(
+            x=across("x"),
+            y=upward("y"),
+            **(look or {}),
+            tooltip=[
+                alt.Tooltip("name:N", title="run" if runs else "query"),
+                alt.Tooltip("x:Q", format=".4f", title=str(x)),
+                alt.Tooltip("y:Q", format=".4f", title=str(y)),
+            ],
+        )
+    ]
+    spots = [to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]
+    named = frame.with_columns(spot=pl.Series(range(len(frame)))).filter(pl.col("name").is_in(noted))
+    if len(named) < len(frame):
+        # which dot of a cluster it is that has a name
+        rings = alt.Chart(inline(named.select("x", "y"))).mark_point(size=80, color=theme.INK, strokeWidth=1.3)
+        layers.append(rings.encode(x=across("x"), y=upward("y")))
+    if heaps:
+        many = frame[[i for _, i in heaps]].with_columns(label=pl.Series([told for told, _ in heaps]))
+        named = pl.concat([named, many.with_columns(spot=pl.Series([i for _, i in heaps]))])
+    found = places([(row["label"], row["spot"]) for row in named.iter_rows(named=True)], spots, SIDE, taken)
+    unit = (domain[0][1] - domain[0][0]) / SIDE, (domain[1][1] - domain[1][0]) / SIDE
+    return layers + written(named, found, unit, across, upward)
+
+
+def imbalance(frame: pl.DataFrame, x: Any, y: Any) -> Array:
+    """How far each point's places in the orders by the two measures are apart, as a share of all points."""
+    places = [(frame[c] * (better_first(m) or 1.0)).rank("average").to_numpy() for c, m in (("x", x), ("y", y))]
+    return np.abs(places[0] - places[1]) / len(frame)

@@ -1,0 +1,225 @@
+"""Pictures can be read by who does not know the field: words for rules, what is counted is seen, few lines above."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.plots.conftest import collection, datasets, people, rows_with, run, title
+from tests.plots.test_every_picture import PICTURES
+from tests.plots.test_read_rightly import about, marks, nodes, titles
+
+import lightmeter as lm
+from lightmeter.plots import rules_in_words, theme
+from lightmeter.plots.agreeing import _ink, _light
+from lightmeter.plots.by_query import REST, SPLIT, _heaps
+from lightmeter.plots.contours import SIDE, contours, to_pixels
+from lightmeter.plots.cutoffs_shown import _where, four_fifths
+
+
+@pytest.mark.parametrize("name", [n for n in PICTURES if n != "beside"])
+def test_few_lines_and_no_notation_of_rules(name: str, request: pytest.FixtureRequest) -> None:
+    told = PICTURES[name](request.getfixturevalue).to_dict()["title"].get("subtitle", [])
+    assert len(told) <= 4, told
+    assert not [line for line in told if "docno" in line or "Samples(" in line or "documents tied" in line]
+
+
+def test_rules_that_cannot_matter_are_left_out() -> None:
+    rules = {
+        "policy": "Static(ties='docno')",
+        "ties": "docno (score descending, then document id descending); 0 documents tied",
+        "unknown": "uniform (counts for all values alike)",
+        "unknown side": "x 0.0% of documents, 0.0% of exposure (exposure as 1/log2(rank + 1))",
+    }
+    assert rules_in_words.rules(rules) == ""
+    tied = rules | {"ties": "file (score descending, then file order); 10 documents tied"}
+    assert rules_in_words.rules(tied) == "equal scores as in the file"
+    gone = rules | {"unknown side": "x 0.1% of documents, 0.0% of exposure (exposure as 1/log2(rank + 1))"}
+    assert rules_in_words.rules(gone) == "unknown group: counts for all alike"
+    assert rules_in_words.rules(gone | {"unknown": "drop (keeps its rank, belongs to no group)"}) == (
+        "unknown group: keeps its rank, counts for none"
+    )
+
+
+def test_rules_of_a_result_in_words() -> None:
+    runs = {"x": {"q": {"a": 1.0, "b": 1.0, "c": 0.5}}, "y": {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}}
+    c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
+    told = about(lm.plots.tradeoff(lm.evaluate(c, ["RR", "GF(by='side', user=RBP(p=0.5))"])))
+    assert "equal scores by document id" in told
+    assert "unknown group: counts for all alike" in told
+    assert "RR: reciprocal rank (relevance); GF: group fairness" in told
+
+
+def test_every_measure_has_a_meaning() -> None:
+    from lightmeter.catalogue import entries_named
+
+    for name in ("ERR", "GF", "EEL", "AP", "Gini", "logDP", "JME_II", "NDKL"):
+        (measure,) = [e for e in entries_named(name) if e.kind == "measure"]
+        told = rules_in_words.meanings([lm.parse(measure.example, kind="measure")])
+        assert told.startswith(f"{name}: ")
+        assert 8 < len(told) < 90, told
+
+
+def test_queries_counted_are_those_marked(result: lm.Result) -> None:
+    chart = lm.plots.tradeoff(result, run="poor")
+    shown = rows_with(chart, "name", "kind")
+    middle = {c: float(np.median(shown[c].to_numpy())) for c in ("x", "y")}
+    sides = [np.sign(shown[c].to_numpy() - middle[c]) for c in ("x", "y")]
+    assert (shown["kind"] == SPLIT).to_list() == (sides[0] * sides[1] < 0).tolist()
+    assert set(shown["kind"]) <= {SPLIT, REST}
+    scales = [n["encoding"] for n in nodes(chart.to_dict()) if "shape" in n.get("encoding", {})]
+    assert scales[0]["shape"]["scale"]["range"] == ["square", "circle"]
+    assert len(set(scales[0]["color"]["scale"]["range"])) == 2
+    drawn = [d for d in datasets(chart) if d and d[0].get("told") == "median"]
+    assert [(d[0]["x"], d[0]["y"]) for d in drawn] == [(pytest.approx(middle["x"]), pytest.approx(middle["y"]))]
+
+
+def test_heaps_are_counted() -> None:
+    dots = [(10.0, 10.0)] * 4 + [(12.0, 13.0)] + [(200.0, 10.0)] * 2 + [(90.0, 90.0)] * 3
+    assert _heaps(dots) == [("5 here", 0), ("3 here", 7)]
+    assert _heaps([(0.0, 0.0), (50.0, 50.0)]) == []
+
+
+def test_levels_stay_in_the_frame() -> None:
+    for domain in (((0.0, 1.0), (0.0, 1.0)), ((0.49, 0.98), (0.65, 1.01))):
+        layers, _ = contours((0.5, 0.5), domain)
+        for row in rows_with(layers[0], "at_x").iter_rows(named=True):
+            x, y = to_pixels(row["at_x"], row["at_y"], domain)
+            assert 10 <= x <= SIDE - 10
+            assert 5 <= y <= SIDE - 5
+
+
+def test_areas_stand_in_the_panels(sweep: lm.SweepResult) -> None:
+    shown = rows_with(lm.plots.curve(sweep), "panel", "told", "at")
+    told = shown.filter(pl.col("panel") == "run good")["told"].drop_nulls().to_list()
+    areas = [f"{p} {sweep.area(p, 'good'):.3f}" for p in ("PlackettLuce", "RankTransposition")]
+    assert sorted(told) == sorted([*areas, "area below (EEAUC)"])
+    places = shown.filter(pl.col("panel") == "run good", pl.col("told").is_not_null())["at"]
+    assert len(set(places)) == 3
+
+
+def test_best_line_is_off_the_frame(sweep: lm.SweepResult) -> None:
+    chart = lm.plots.curve(sweep)
+    top = max(r for r in rows_with(chart, "relevance")["relevance"].drop_nulls())
+    domains = [
+        n["encoding"]["y"]["scale"]["domain"]
+        for n in nodes(chart.to_dict())
+        if "scale" in n.get("encoding", {}).get("y", {})
+    ]
+    assert domains
+    assert all(d[1] >= 1.04 * top or d[1] > top + 0.02 for d in domains)
+
+
+def test_policies_name_the_exceptions() -> None:
+    from lightmeter.plots.by_policy import order_finding
+
+    rows = [(f"r{i}", p, a) for i in range(5) for p, a in (("A", 0.5), ("B", 0.4 if i < 4 else 0.6))]
+    frame = pl.DataFrame(rows, schema=["run", "policy", "area"], orient="row")
+    assert order_finding(frame, ["A", "B"]) == "A gives more area (EEAUC) than B for 4 of 5 runs, not for 'r4'"
+    assert order_finding(frame.filter(pl.col("run") != "r4"), ["A", "B"]).endswith("for every run")
+    equal = frame.with_columns(area=pl.lit(0.5))
+    assert order_finding(equal, ["A", "B"]) == "A and B give the same area (EEAUC)"
+
+
+def test_four_fifths_are_told_apart_from_chance() -> None:
+    def part(value: list[float], high: list[float]) -> pl.DataFrame:
+        cutoff = list(range(1, len(value) + 1))
+        made = {"cutoff": cutoff, "value": value, "high": high, "low": [0.0] * len(value)}
+        return pl.DataFrame(made).with_columns(group=pl.lit("b"), reference=pl.lit("a"), even=pl.lit(1.0))
+
+    assert four_fifths(part([0.5, 0.7], [0.9, 0.95]), ["b"]) == (
+        "b is below four fifths at every cutoff (the whole band nowhere)"
+    )
+    assert four_fifths(part([0.5, 0.7], [0.9, 0.75]), ["b"]).replace("\u00a0", " ") == (
+        "b is below four fifths at every cutoff (the whole band at k = 2)"
+    )
+    assert four_fifths(part([0.9, 0.9], [1.1, 1.1]), ["b"]) == "b is never below four fifths"
+
+
+def test_share_of_all_k_is_that_of_the_drawn_line() -> None:
+    # from k = 10 to 100 the line is straight in log k: above 0 between, below 0 at the ends
+    frame = pl.DataFrame({"cutoff": [10, 20, 100]})
+    gap = pl.Series([-1.0, 1.0, -1.0])
+    k = np.arange(10, 101)
+    drawn = np.where(k <= 20, -1 + 2 * np.log(k / 10) / np.log(2), 1 - 2 * np.log(np.maximum(k, 20) / 20) / np.log(5))
+    assert _where(frame, gap).startswith(f"at {(drawn < 0).mean():.0%} of all k")
+    # where something holds to the end, it holds from its first cutoff on
+    assert _where(frame, pl.Series([1.0, -1.0, -1.0])).replace("\u00a0", " ") == "from k = 20 on"
+
+
+def test_what_is_off_the_scale_is_told() -> None:
+    audit = lm.audit(people(1.5, n=300), score="score", group="sex", cutoffs=[20], resamples=100)
+    chart = lm.plots.cutoffs(audit)
+    top = next(
+        n["encoding"]["y"]["scale"]["domain"][1]
+        for n in nodes(chart.to_dict())
+        if "scale" in n.get("encoding", {}).get("y", {})
+    )
+    above = rows_with(chart, "cutoff", "value", "low").filter(pl.col("value") > top)
+    assert ("off the scale" in about(chart)) == (len(above) > 0)
+    undefined = rows_with(chart, "cutoff", "value", "low").filter(pl.col("value").is_null())
+    assert ("undefined at k" in about(chart)) == (len(undefined) > 0)
+
+
+def test_letters_have_contrast() -> None:
+    for tau in np.linspace(-1, 1, 41):
+        end = theme.BLUE if tau > 0 else theme.ORANGE
+        cell = [255 + abs(tau) * (int(end[i : i + 2], 16) - 255) for i in (1, 3, 5)]
+        light, dark = _light(cell) + 0.05, _light([0x22] * 3) + 0.05
+        ratio = 1.05 / light if _ink(float(tau)) == "white" else light / dark
+        # AA of WCAG 2 asks for 4.5; no letter of two colours can have less than this
+        assert ratio >= (1.05 / dark) ** 0.5
+    assert _light([255, 255, 255]) == pytest.approx(1.0)
+    assert _ink(1.0) == "white"
+
+
+def shares(first: dict[str, Any], second: dict[str, Any]) -> Any:
+    groups = {"level": {f"d{i}": ("low", "mid", "high")[i % 3] for i in range(9)}}
+    targets = {"level": {"low": 0.4, "mid": 0.4, "high": 0.2}}
+    c = lm.load(
+        run={"x": first, "y": second}, groups=groups, targets=targets, ordinal={"level": ["low", "mid", "high"]}
+    )
+    return lm.plots.distribution_at(c, "DistrSim(by='level', div=RNOD)@4", "q")
+
+
+def test_zero_bars_are_marked_and_order_is_explained() -> None:
+    chart = shares({"q": ["d0", "d3", "d1", "d4"]}, {"q": ["d2", "d5", "d8", "d1"]})
+    marked = [
+        (r["series"], r["value"]) for d in datasets(chart) for r in d if r.get("share") == 0 and "wanted" not in r
+    ]
+    assert set(marked) == {("x", "high"), ("y", "low")}
+    assert "groups are ordered" in about(chart)
+    assert "target, as given in a file" in about(chart)
+    assert "means over several rankings" not in about(chart)
+
+
+def test_small_leads_are_called_so() -> None:
+    from lightmeter.plots.shares import finding
+
+    names = {"x": "x", "y": "y"}
+    measure = lm.parse("DistrSim(by='level')@4", kind="measure")
+    near = finding({("q", "x"): 0.839, ("q", "y"): 0.834}, ["q"], names, measure)
+    assert near == "x is nearest to the target at rank 4 for query q (by a hair: 0.839 against 0.834)"
+    far = finding({("q", "x"): 0.839, ("q", "y"): 0.734}, ["q"], names, measure)
+    assert far == "x is nearest to the target at rank 4 for query q"
+
+
+def test_means_without_a_test_say_so(result: lm.Result, comparison: lm.Comparison) -> None:
+    assert "no test" in about(lm.plots.scores(result))
+    assert "no test" not in about(lm.plots.scores(comparison))
+    one = lm.evaluate(collection(one=run(1.0, 1)), "RR")
+    assert "no test" not in about(lm.plots.scores(one))
+    assert title(lm.plots.scores(one)).startswith("'one' has RR")
+
+
+def test_ends_of_randomness_are_labelled(sweep: lm.SweepResult) -> None:
+    chart = lm.plots.randomisation(sweep, policy="PlackettLuce")
+    texts = [n for n in nodes(chart.to_dict()) if isinstance(n.get("mark"), dict) and n["mark"]["type"] == "text"]
+    data = chart.to_dict()["datasets"]
+    ends = {data[n["data"]["name"]][0]["end"] for n in texts}
+    assert ends == {"as given", "random order"}
+    rules = {tuple(mark["strokeDash"]) for mark in marks(chart, "rule")}
+    assert len(rules) == 2
+    assert titles(chart, "y") >= {"mean EED (lower is better)", "mean EER (higher is better)"}
