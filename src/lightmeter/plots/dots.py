@@ -70,8 +70,9 @@ def points(
     named = frame.with_columns(spot=pl.Series(range(len(frame)))).filter(pl.col("name").is_in(noted))
     if len(named) < len(frame):
         # which dot of a cluster it is that has a name
-        rings = alt.Chart(inline(named.select("x", "y"))).mark_point(size=80, color=theme.INK, strokeWidth=1.3)
-        layers.append(rings.encode(x=across("x"), y=upward("y")))
+        rings = alt.Chart(inline(named)).mark_point(size=80, color=theme.INK, strokeWidth=1.3)
+        shape = {key: as_what for key, as_what in (look or {}).items() if key == "shape"}
+        layers.append(rings.encode(x=across("x"), y=upward("y"), **shape))
     if heaps:
         many = frame[[i for _, i in heaps]].with_columns(label=pl.Series([told for told, _ in heaps]))
         named = pl.concat([named, many.with_columns(spot=pl.Series([i for _, i in heaps]))])
