@@ -110,7 +110,7 @@ FailIf = Annotated[
     option(
         "--fail-if",
         takes="CONDITION",
-        text="Exit with 3 where it holds for a row, or a row has no value, such as \"exposure_ratio@100 < 0.8\" or "
+        text='Exit with 3 where it holds for a row, or a row has no value, such as "exposure_ratio@100 < 0.8" or '
         "\"selection_rate_ratio(attribute='sex', group='f').high < 0.8\"; may be repeated.",
     ),
 ]
