@@ -71,7 +71,7 @@ def test_registry(registry: None) -> None:
 
 
 def test_a_measure_of_ones_own(registry: None) -> None:
-    class FirstHit(lm.Measure):
+    class EarliestHit(lm.Measure):
         """Rank of the first relevant document."""
 
         better, bounds, needs = "lower", (1, np.inf), frozenset({"judgments"})
@@ -81,11 +81,11 @@ def test_a_measure_of_ones_own(registry: None) -> None:
             hit = block.relevant(self.rel)
             return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1.0, np.nan)
 
-    assert lm.parse("FirstHit(rel=2)@5") == FirstHit(rel=2, cutoff=5)
+    assert lm.parse("EarliestHit(rel=2)@5") == EarliestHit(rel=2, cutoff=5)
     with pytest.raises(lm.TermError, match=r"rel is 1.5. Accepted: a whole number"):
-        FirstHit(rel=1.5)  # type: ignore[arg-type]
+        EarliestHit(rel=1.5)  # type: ignore[arg-type]
     c = lm.load(run={"q": ["a", "b"], "r": ["a"]}, qrels={"q": {"b": 1}, "r": {"c": 1}, "s": {"d": 1}})
-    cell = lm.evaluate(c, ["FirstHit"]).cells[0]
+    cell = lm.evaluate(c, ["EarliestHit"]).cells[0]
     assert cell.values.value[0] == 2
     assert np.isnan(cell.values.value[1:]).all()
     assert cell.values.reasons().tolist() == [None, "undefined", "not_in_run"]
