@@ -94,8 +94,10 @@ def evaluate(
     asked = list(dict.fromkeys(asked))
     _check_choice("unknown", unknown, UNKNOWN)
     _check_choice("missing", missing, MISSING)
-    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1):
-        raise LightmeterError(f"depth is {depth!r}. Accepted: a whole number of at least 1, or None.")
+    if depth is not None:
+        _check_number("depth", depth, 1)
+    _check_number("samples", samples, 1)
+    _check_number("rng", rng, 0)
     chosen = chosen_policy(policy, ties, collection)
     ranked, tied = _rank(collection, chosen, depth)
     context = Context(collection, ranked, chosen, unknown)
@@ -126,6 +128,11 @@ def evaluate(
     )
     queries = [collection.queries[q] for q in collection.evaluated]
     return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, asked, parts))
+
+
+def _check_number(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise LightmeterError(f"{name} is {value!r}. Accepted: a whole number of at least {least}.")
 
 
 def ranked_context(

@@ -312,8 +312,8 @@ def _between(tables: tuple[Counts, Counts], p: float) -> Array:
 
 
 def _check(k: int, p: float, alpha: float) -> None:
-    if k < 1 or int(k) != k:
-        raise LightmeterError(f"FA*IR: k is {k}. Accepted: a whole number of ranks, at least 1.")
+    if isinstance(k, bool) or not isinstance(k, int | float | np.number) or k < 1 or int(k) != k:
+        raise LightmeterError(f"FA*IR: k is {k!r}. Accepted: a whole number of ranks, at least 1.")
     for name, value in (("p", p), ("alpha", alpha)):
-        if not 0 < value < 1:
-            raise LightmeterError(f"FA*IR: {name} is {value}. Accepted: a number above 0 and below 1.")
+        if not isinstance(value, int | float | np.number) or not 0 < value < 1:
+            raise LightmeterError(f"FA*IR: {name} is {value!r}. Accepted: a number above 0 and below 1.")

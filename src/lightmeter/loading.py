@@ -263,6 +263,8 @@ def _segments(
 ) -> list[str | None] | None:
     if segment is None:
         return None
+    if not isinstance(segment, str):
+        raise LightmeterError(f"segment is {segment!r}. Accepted: the name of a column.")
     from lightmeter.io.binning import plain_text
 
     frames = [

@@ -68,7 +68,7 @@ def test_names_that_are_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"quer": "qid"}, "'quer' is none of our columns.*Did you mean 'query'"),
+        ({"quer": "qid"}, "'quer' is none of our columns.*Did you mean query=qid"),
         ({"foo": "bar"}, r"'foo' is none of our columns.*probability, clicked\.$"),
         ({"qid": "query"}, r"Did you mean query=qid\?"),
         ({"doc": ""}, "names no column"),

@@ -131,12 +131,13 @@ def _exposure(sums: Sums, cutoff: Cutoff, users: tuple[User, ...], ref: int) -> 
     yield Figure("exposure_gap", cutoff, mean - mean[:, [ref]], ref, basis="top", unknown=False)
     if sums.label is not None:
         merit = _over(sums.label, n)
-        per = _over(mean, merit)
+        # labels whose sum is too large to compute leave no merit: told as such, not as exposure of 0
+        per = np.where(np.isinf(merit), np.inf, _over(mean, merit))
         yield Figure("exposure_per_merit", cutoff, per, basis="top", because="zero_merit", unknown=False)
         yield Figure(
             "exposure_per_merit_ratio",
             cutoff,
-            _ratio(per, ref),
+            np.where(np.isinf(per) | np.isinf(per[:, [ref]]), np.inf, _ratio(per, ref)),
             ref,
             basis="top",
             because="zero_merit",

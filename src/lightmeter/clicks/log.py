@@ -18,6 +18,8 @@ from lightmeter.params import Number
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+#: a sum of weights whose products are still numbers
+HEAVY = 1e100
 LOG = "a table with the columns query, doc, rank, clicked and perhaps weight"
 _NAMES = ("query", "doc", "rank", "clicked", "weight")
 #: how deep the curve goes at most where no depth is asked for, and at all
@@ -73,6 +75,14 @@ def read_clicks(source: Any, *, columns: Columns | None = None) -> ClickLog:
     }
     if weight is not None:
         made["weight"] = numbers(table.frame[weight], "weight", where, least=0.0)
+        if not made["weight"].sum() < HEAVY:
+            raise InputError(
+                "the weights add up to more than can be computed with",
+                where=where.name,
+                column=weight,
+                accepted=f"weights whose sum is below {HEAVY:g}, such as counts",
+                hint="Divide all of them by one number: only their ratios matter",
+            )
     frame = pl.DataFrame([column.alias(name) for name, column in made.items()])
     if weight is None:
         return ClickLog(frame.with_columns(weight=pl.lit(1.0)), where, table.ignored)

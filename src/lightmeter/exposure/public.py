@@ -58,10 +58,10 @@ def expected_exposure(
     """
     chosen = _term(policy if policy is not None else Static(ties="expected"), "policy", Policy)
     reader = _term(user, "user", User)
-    score = np.asarray(scores, dtype=np.float64)
+    score = _numbers("scores", scores)
     if score.ndim not in (1, 2) or np.isinf(score).any():
         raise LightmeterError("the scores are no [n] or [queries, n] array of finite numbers (NaN for no document).")
-    grade = np.zeros(score.shape) if grades is None else np.asarray(grades, dtype=np.float64)
+    grade = np.zeros(score.shape) if grades is None else _numbers("grades", grades)
     if grade.shape != score.shape:
         raise LightmeterError(f"scores have the shape {score.shape} and grades {grade.shape}. Accepted: one shape.")
     if isinstance(chosen, Samples):
@@ -85,6 +85,17 @@ def expected_exposure(
     out = np.empty_like(ranked)
     np.put_along_axis(out, order, ranked, axis=1)
     return out.reshape(score.shape)
+
+
+def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
+    """An array of numbers."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise LightmeterError(
+            f"the {name} are no array of numbers. Accepted: [n] or [queries, n], rows of one length (NaN for no "
+            "document)."
+        ) from None
 
 
 def rank_marginals(scores: ArrayLike, policy: Any = None, depth: int = 20) -> Array:
@@ -115,7 +126,7 @@ def rank_marginals(scores: ArrayLike, policy: Any = None, depth: int = 20) -> Ar
     from lightmeter.exposure.transposition import transposition_marginals
 
     chosen = _term(policy if policy is not None else PlackettLuce(), "policy", Policy)
-    score = np.asarray(scores, dtype=np.float64)
+    score = _numbers("scores", scores)
     if score.ndim not in (1, 2) or np.isinf(score).any():
         raise LightmeterError("the scores are no [n] or [queries, n] array of finite numbers (NaN for no document).")
     rows = np.atleast_2d(score)

@@ -42,15 +42,18 @@ def names_of(column: pl.Series, source: Source) -> pl.Series:
         also = f" (and {column[odd]!r})" if odd is not None else ""
         row = odd if odd is not None else int(np.flatnonzero(known.to_numpy())[0])
         low, high = float(distinct.min()), float(distinct.max())  # type: ignore[arg-type]
-        name = column.name
+        name, ends = column.name, _example(low, high)
+        what = f"{len(distinct)} different numbers{also}, from {show(low)} to {show(high)}"
+        if low == high:
+            what = f"numbers that are all {show(low)}{also}, which is not whole"
         raise fault(
-            f"{len(distinct)} different numbers{also}, from {show(low)} to {show(high)}, cannot be groups as they are",
+            f"{what}, cannot be groups as they are",
             source,
             row,
             column=name,
             accepted=f"bins for a quantity, or at most {MOST_CODES} whole numbers used as codes",
-            hint=f"Give the lower ends of the bins with --bins {name}={_example(low, high)}; "
-            "numbers that are names go into a long table (doc, attribute, value)",
+            hint=(f"Give the lower ends of the bins with --bins {name}={ends}; numbers" if ends else "Numbers")
+            + " that are names go into a long table (doc, attribute, value)",
         )
     return plain_text(column, source)
 
@@ -60,9 +63,11 @@ def show(number: float) -> str:
     return str(int(number)) if number == round(number) and abs(number) < 1e15 else f"{number:.12g}"
 
 
-def _example(low: float, high: float) -> str:
-    """Three plausible lower ends."""
-    step = (high - low) / 3
+def _example(low: float, high: float) -> str | None:
+    """Three plausible lower ends; None where the numbers are alike, or too large or small to show any."""
+    step = high / 3 - low / 3
+    if not 1e-9 <= step < 1e15 or max(abs(low), abs(high)) >= 1e15:
+        return None
     digits = max(0, 1 - int(np.floor(np.log10(step)))) if step < 3 else 0
     ends = [np.floor(low * 10**digits) / 10**digits, round(low + step, digits), round(low + 2 * step, digits)]
     return ",".join(show(float(e)) for e in ends)
@@ -151,8 +156,9 @@ def check_edges(name: str, edges: Sequence[float]) -> list[float]:
     try:
         ends = [float(e) for e in edges]
     except (TypeError, ValueError, OverflowError):
+        shown = edges if edges is None or isinstance(edges, int | float) else list(edges)
         raise InputError(
-            f"the bins {list(edges)!r} of {name!r} are not all numbers", accepted=f"--bins {name}=0,1,11,101"
+            f"the bins {shown!r} of {name!r} are not all numbers", accepted=f"--bins {name}=0,1,11,101"
         ) from None
     if len(ends) < 2 or not np.isfinite(ends).all() or any(b <= a for a, b in itertools.pairwise(ends)):
         raise InputError(

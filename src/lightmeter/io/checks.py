@@ -123,13 +123,21 @@ def parse_numbers(text: pl.Series) -> pl.Series:
 
 
 def numbers(
-    column: pl.Series, what: str, source: Source, *, least: float | None = None, named: bool = True
+    column: pl.Series,
+    what: str,
+    source: Source,
+    *,
+    least: float | None = None,
+    named: bool = True,
+    truth: bool = True,
 ) -> pl.Series:
-    """A column as finite Float64; all else is refused with its row. ``named``: messages name the column."""
+    """A column as finite Float64; all else is refused with its row. ``named``: messages name the column; ``truth``:
+    true and false are 1 and 0.
+    """
     kind = column.dtype
     if kind == pl.String:
         values = parse_numbers(column)
-    elif kind.is_numeric() or kind == pl.Boolean:
+    elif kind.is_numeric() or (truth and kind == pl.Boolean):
         values = column.cast(pl.Float64)
         values = values.set(~values.is_finite().fill_null(True), None)
     elif kind == pl.Null:

@@ -27,15 +27,7 @@ def read_delimited(path: str, delimiter: str) -> tuple[pl.DataFrame, Source, dic
         raise InputError(
             "the header has no column names", where=path, line=1, accepted="a first line with the names of the columns"
         )
-    if len(set(kept)) < len(kept):
-        twice = next(n for n in kept if kept.count(n) > 1)
-        raise InputError(
-            f"several columns are named {twice!r}",
-            where=path,
-            line=1,
-            accepted="one column for each name",
-            hint="Rename one of them",
-        )
+    check_names(kept, path)
     frame, blank = _read(path, delimiter, names)
     source = Source(path, (path,), lambda row: (path, _line_of(path, delimiter, row)))
     if not len(frame):
@@ -47,6 +39,19 @@ def read_delimited(path: str, delimiter: str) -> tuple[pl.DataFrame, Source, dic
     frame, padded = _strip(frame)
     ignored = {"blank lines": blank, "columns without a name": len(names) - len(kept), "blanks around cells": padded}
     return frame, source, add_counts(ignored)
+
+
+def check_names(names: list[str], path: str) -> None:
+    """Refuse a name that several columns have."""
+    twice = next((n for n in names if names.count(n) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise InputError(
+            f"several columns are named {twice!r}",
+            where=path,
+            line=1,
+            accepted="one column for each name",
+            hint="Rename one of them",
+        )
 
 
 def header(path: str, delimiter: str) -> list[str]:

@@ -18,6 +18,8 @@ from .trec import exact_fields
 
 GMEMB_FILE = "lines 'query doc p1 p2 .. pc', the shares of c values that sum to 1"
 GAINS_FILE = "lines 'query intent doc gain'"
+#: what no document is called
+HEADERS = ("doc", "docid", "doc_id", "docno", "document", "document_id")
 ANNOTATIONS_FILE = "lines 'doc,value,value,..' without a header"
 
 
@@ -144,6 +146,14 @@ def read_annotations(name: str, path: str, options: Options) -> AttributeTable:
     doc = split.to_series(0).str.strip_chars(" \t")
     if (row := first(doc.str.len_bytes() == 0)) is not None:
         raise fault("the document id is missing", source, row, accepted=ANNOTATIONS_FILE)
+    if doc[0].lower() in HEADERS:
+        raise fault(
+            f"the first line ({text[0]!r}) is a header",
+            source,
+            0,
+            accepted=ANNOTATIONS_FILE,
+            hint="Remove the first line; a table with a header is read as it is, without ':annotations'",
+        )
     if (row := first(text.str.contains('"', literal=True))) is not None:
         raise fault("a double quote", source, row, accepted=ANNOTATIONS_FILE + " and without quotes")
     barred = split.to_series(1).str.strip_chars(" \t").str.replace_all(r"[ \t]*,[ \t]*", "|").rename(name)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .arrow import Reading
-from .checks import identifiers, numbers
+from .checks import fault, first, identifiers, numbers
 from .dictionaries import dict_table
 from .fast import fast_run
 from .sources import add_counts, is_path, merge_sources, parts, split_name
@@ -223,6 +223,16 @@ def _runs_of_table(table: Table, name: str | None, columns: Columns | None) -> l
     return runs
 
 
+def _ranks(column: pl.Series, source: Source) -> NDArray[np.float64]:
+    """Ranks of a table, from 0 or 1 up."""
+    ranks = numbers(column, "rank", source, least=0.0, truth=False)
+    if (row := first(ranks != ranks.round())) is not None:
+        raise fault(
+            f"the rank {column[row]} is not a whole number", source, row, column=column.name, accepted="1, 2, 3, .."
+        )
+    return ranks.to_numpy()
+
+
 def _subset(source: Source, rows: NDArray[np.int64]) -> Source:
     whole = source.line_of
     if whole is None:
@@ -245,9 +255,9 @@ def _run_of_table(table: Table, name: str, columns: Columns | None, run_column: 
     if by_rank:
         if rank_name is None:
             need(table, "score", columns, RUN_FILE)
-        score = -numbers(frame[str(rank_name)], "rank", source).to_numpy() + 0.0
+        score = -_ranks(frame[str(rank_name)], source) + 0.0
     else:
-        score = numbers(frame[str(score_name)], "score", source).to_numpy()
+        score = numbers(frame[str(score_name)], "score", source, truth=False).to_numpy()
     queries, query = codes(identifiers(frame[query_name], "query", source))
     doc = identifiers(frame[doc_name], "document", source).rename("doc")
     sample = identifiers(frame[sample_name], "sample", source).rename("sample") if sample_name else None

@@ -90,10 +90,10 @@ def parts(path: str | os.PathLike[str], what: str | None = None) -> Parts:
             )
     else:
         raise InputError(
-            f"no such file or folder{_for(what)}",
+            f"no such file or folder{_for(what)}" + (": standard input is not read" if path == "-" else ""),
             where=path,
             accepted="a file, a folder of part files or a pattern",
-            hint=_near(path),
+            hint="Write it to a file first" if path == "-" else _near(path),
         )
     files = [f for f in found if os.path.isfile(f) and os.path.basename(f)[0] not in "._"]
     if not files:

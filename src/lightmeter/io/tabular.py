@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import polars as pl
 
 from ..errors import InputError, suggest
 from .checks import NUMBER
-from .delimited import header, read_delimited
+from .delimited import check_names, header, read_delimited
 from .frames import frame_source, is_frame, to_polars
 from .jsonl import read_jsonl
 from .sources import add_counts, is_path, merge_sources, parts
@@ -64,13 +65,17 @@ class ColumnMap(dict[str, str]):
 
 def check_columns(columns: Columns | None) -> ColumnMap:
     """The mapping, when each of its keys is one of :data:`FIELDS`; reading with it then fills its ``found``."""
+    if not isinstance(columns, Mapping | None):
+        raise InputError(f"columns is {columns!r}", accepted="our names to the table's, such as {'query': 'qid'}")
     for ours, theirs in (columns or {}).items():
         if ours not in FIELDS:
-            turned = theirs in FIELDS
+            near = next(iter(difflib.get_close_matches(ours, FIELDS, n=1, cutoff=0.5)), None)
+            turned = f"{theirs}={ours}" if theirs in FIELDS else None
+            meant = f"{near}={theirs}" if near not in (None, theirs) else turned
             raise InputError(
                 f"--columns {ours}={theirs}: {ours!r} is none of our columns",
                 accepted=f"OURS=THEIRS, ours one of {', '.join(FIELDS)}",
-                hint=f"Did you mean {theirs}={ours}?" if turned else suggest(ours, FIELDS).strip() or None,
+                hint=None if meant is None else f"Did you mean {meant}?",
             )
         if not isinstance(theirs, str) or not theirs.strip():
             raise InputError(f"--columns {ours}= names no column", accepted=f"{ours}=COLUMN")
@@ -191,7 +196,9 @@ def column_names(path: str, shape: Shape, columns: Columns | None = None) -> lis
     """The columns of a file that is a table, without its rows where that is possible."""
     kind, delimiter = tell_format(path, shape, columns)
     if kind == "delimited" or kind == "fields":
-        return [name for name in header(path, delimiter or ",") if name]
+        names = [name for name in header(path, delimiter or ",") if name]
+        check_names(names, path)
+        return names
     if kind == "parquet":
         try:
             return [name for name in pl.read_parquet_schema(path) if name.strip()]

@@ -53,6 +53,8 @@ def write_run(rankings: Any, path: str | os.PathLike[str]) -> None:
     q Q0 a 1 2 lightmeter
     q Q0 b 2 1 lightmeter
     """
+    if not isinstance(path, str | os.PathLike):
+        raise LightmeterError(f"path is {path!r}. Accepted: the name of a file, such as 'sampled.run'.")
     name = os.fspath(path)
     frame = _checked(rankings)
     form, codec = run_format(name)

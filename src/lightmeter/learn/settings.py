@@ -70,11 +70,14 @@ class Settings:
         for name, least in (("epochs", 1), ("patience", 1), ("batch", 1), ("hidden", 1), ("folds", 3), ("samples", 1)):
             if getattr(self, name) < least:
                 raise LightmeterError(f"{name} is {getattr(self, name)}. Accepted: {least} or more.")
-        if not (self.rate > 0 and 0 <= self.dropout < 1 and 0 <= self.lam <= 1 and self.tau > 0):
-            raise LightmeterError(
-                f"the learning rate is {self.rate}, dropout {self.dropout}, lambda {self.lam} and tau {self.tau}. "
-                "Accepted: above 0, from 0 to below 1, from 0 to 1, above 0."
-            )
+        for what, number, good, accepted in (
+            ("the learning rate", self.rate, self.rate > 0, "above 0"),
+            ("dropout", self.dropout, 0 <= self.dropout < 1, "from 0 to below 1"),
+            ("lambda", self.lam, 0 <= self.lam <= 1, "from 0 to 1"),
+            ("tau", self.tau, self.tau > 0, "above 0"),
+        ):
+            if not good:
+                raise LightmeterError(f"{what} is {number}. Accepted: a number {accepted}.")
         for user in (self.user, self.loss_user):
             reader(user)
 

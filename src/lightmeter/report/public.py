@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lightmeter.auditing.result import AuditResult
+from lightmeter.collection import Collection
 from lightmeter.comparing.comparison import Comparison
 from lightmeter.context import Context
 from lightmeter.errors import LightmeterError, MissingExtraError
@@ -18,7 +19,6 @@ from lightmeter.result import Result
 from lightmeter.sweeping.result import SweepResult
 
 if TYPE_CHECKING:
-    from lightmeter.collection import Collection
     from lightmeter.report.parts import Table
 
 _NEEDED = (("jinja2", "jinja2"), ("altair", "altair"), ("vl_convert", "vl-convert-python"))
@@ -86,6 +86,10 @@ def write_report(
     ...     path.name, path.stat().st_size > 10_000
     ('report.html', True)
     """
+    if not isinstance(path, str | os.PathLike):
+        raise LightmeterError(f"path is {path!r}. Accepted: the name of a file, such as 'report.html'.")
+    if not isinstance(collection, Collection | None):
+        raise LightmeterError(f"collection is {collection!r}. Accepted: what lightmeter.load gives, or None.")
     check_report(os.fspath(path), "path")
     context = None
     if collection is not None and isinstance(made, Result | Comparison):
