@@ -26,7 +26,7 @@ class Settings:
         training and is what is told in the end.
     train_user
         Another reader for the losses of exposure; None: ``user``. A more patient one gives exposure, and so a say, to
-        more documents of each query, which with few queries tells more of the scorer than the first ranks do.
+        more documents of each query, and so overfits less where queries are few.
     normalise
         See :class:`~lightmeter.learn.normalising.Normalisation`; trees take features as they are.
     epochs, patience
