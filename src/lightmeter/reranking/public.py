@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from lightmeter.block import Block
 from lightmeter.collection import Collection
@@ -178,7 +179,7 @@ def _frame(block: Block, made: Reordered, several: bool) -> pl.DataFrame:
     """``ranking, row, rank[, sample, weight]`` of the rankings made of a block."""
     which, at = np.nonzero(made.order >= 0)
     origin = made.origin[which]
-    columns = {
+    columns: dict[str, NDArray[Any]] = {
         "ranking": block.rankings[origin],
         "row": block.rows[origin, made.order[which, at]],
         "rank": at + 1,
