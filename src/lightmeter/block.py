@@ -14,7 +14,7 @@ from lightmeter.context import Context
 from lightmeter.errors import LightmeterError
 from lightmeter.judgments import Judgments
 from lightmeter.rankings import Ranked
-from lightmeter.users import User
+from lightmeter.users import User, stopping
 
 if TYPE_CHECKING:
     from lightmeter.membership import Membership
@@ -50,14 +50,32 @@ class Block:
         self.length = full
         width = int(full.max(initial=0))
         width = width if depth is None else min(width, depth)
-        places = ranked.offsets[rankings][:, None] + np.arange(width)
         self.valid: NDArray[np.bool_] = np.arange(width) < full[:, None]
         #: whether no place is padding
         self.full = bool((full >= width).all())
+        self._width = width
+        self._span = self._one_piece()
+        self._cache: dict[Any, Any] = {}
+
+    def _one_piece(self) -> slice | None:
+        """Where the rows of the run stand, if they are the block's places one after the other."""
+        ranked, rankings = self.ranked, self.rankings
+        if not self.full or not len(rankings) or ranked.order is not None or (np.diff(rankings) != 1).any():
+            return None
+        start, end = int(ranked.offsets[rankings[0]]), int(ranked.offsets[rankings[-1] + 1])
+        return slice(start, end) if end - start == self.valid.size else None
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The row of the run at each place; any in the padding."""
+        places = self.ranked.offsets[self.rankings][:, None] + np.arange(self._width)
         if not self.full:
             places = np.where(self.valid, places, 0)
-        self.rows = places if ranked.order is None else ranked.order[places]
-        self._cache: dict[Any, Any] = {}
+        return places if self.ranked.order is None else self.ranked.order[places]
+
+    def at_places(self, of_rows: NDArray[Any]) -> NDArray[Any]:
+        """What holds for each row of the run, ``[rankings, ranks]``; any in the padding."""
+        return of_rows[self.rows] if self._span is None else of_rows[self._span].reshape(self.shape)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,7 +99,7 @@ class Block:
     @cached_property
     def judgment(self) -> NDArray[np.int32]:
         """The judgment each document has, -1 for none."""
-        found = self.ranked.judged_row()[self.rows]
+        found = self.at_places(self.ranked.judged_row())
         return found if self.full else np.where(self.valid, found, -1)
 
     @cached_property
@@ -146,7 +164,13 @@ class Block:
 
     def stop(self, user: User, cutoff: int | None = None) -> Array:
         """Probability that each rank is the last one seen, 0 below the cutoff and in the padding."""
-        return self.once(("stop", user, cutoff), lambda: self._cut(user.stop, cutoff))
+        return self.once(("stop", user, cutoff), lambda: self._stop(user, cutoff))
+
+    def _stop(self, user: User, cutoff: int | None) -> Array:
+        if cutoff is None and self.full and user.by_continuation and self.context.collection.judgments is not None:
+            # a document's continuation follows from its grade, so it is computed once a judgment
+            return stopping(self.judgments.once(user, user.continuation)[self.judgment])
+        return self._cut(user.stop, cutoff)
 
     def _cut(self, vector: Callable[[Array], Array], cutoff: int | None) -> Array:
         # neither view nor stop of a rank depends on what stands below it, so what is cut need not be computed
@@ -164,7 +188,7 @@ class Block:
         """The entry of each document in an attribute's table, -1 for unknown."""
 
         def look() -> NDArray[np.int32]:
-            found = self.ranked.member_row(by)[self.rows]
+            found = self.at_places(self.ranked.member_row(by))
             return found if self.full else np.where(self.valid, found, -1)
 
         return self.once(("entry", by), look)

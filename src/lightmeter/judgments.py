@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from functools import cached_property
 
 import numpy as np
@@ -39,11 +40,18 @@ class Judgments:
         self.descending: Array = freeze(self.gain[np.lexsort((-self.gain, self.query))])
         self.index = IdIndex(self.doc, self.query)
         self._relevant: dict[float, NDArray[np.int64]] = {}
+        self._of_gain: dict[Hashable, Array] = {}
 
     @cached_property
     def gain_or_0(self) -> Array:
         """The gains, and a 0 behind them: what the code -1 (not judged) finds."""
         return freeze(np.append(self.gain, 0.0))
+
+    def once(self, key: Hashable, compute: Callable[[Array], Array]) -> Array:
+        """A value of each of ``gain_or_0``, computed at the first call with this key."""
+        if key not in self._of_gain:
+            self._of_gain[key] = freeze(compute(self.gain_or_0))
+        return self._of_gain[key]
 
     @cached_property
     def levels(self) -> tuple[NDArray[np.int64], int]:

@@ -16,8 +16,8 @@ from lightmeter.errors import InputError
 from lightmeter.policies import Ties
 from lightmeter.run import Run
 
-#: Cells of a block: half a MB of float64, so that a few of them stay in the cache.
-CELLS = 1 << 16
+#: Cells of a block: 1 MB of float64, so that a few of them stay in the cache.
+CELLS = 1 << 17
 
 
 @dataclass(frozen=True)

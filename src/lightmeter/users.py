@@ -65,13 +65,15 @@ class User(Term, abstract=True):
             return self.view_at(np.arange(1.0, grade.shape[-1] + 1))
         return _reached(self.continuation(grade))
 
+    @property
+    def by_continuation(self) -> bool:
+        """Whether all follows from the continuation of each document, as here; false where that is overridden."""
+        return self.by_document and type(self).stop is User.stop and type(self).view is User.view
+
     def stop(self, grade: Array) -> Array:
         """Probability that a rank is the last one seen, no cutoff; shapes as in :meth:`view`."""
         if self.by_document:
-            goes_on = self.continuation(grade)
-            stop = _reached(goes_on)
-            stop *= 1.0 - goes_on
-            return stop
+            return stopping(self.continuation(grade))
         view = self.view_at(np.arange(1.0, grade.shape[-1] + 2))
         stop = view[:-1] - view[1:]
         if (stop < 0).any():
@@ -80,6 +82,13 @@ class User(Term, abstract=True):
                 "Accepted here: weights that never increase."
             )
         return stop
+
+
+def stopping(goes_on: Array) -> Array:
+    """Probability that each rank is the last one seen, from those of going on at each."""
+    stop = _reached(goes_on)
+    stop *= 1.0 - goes_on
+    return stop
 
 
 def _reached(goes_on: Array) -> Array:
