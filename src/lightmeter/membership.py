@@ -132,9 +132,13 @@ class Columns:
         count fully in each value.
         """
         m = self.membership
-        start = np.broadcast_to(np.arange(m.shape[0])[:, None] * self.width, m.shape)
-        share = m.weight * m.multi if full and m.multi is not None else m.weight
-        out = sum_by(m.of_pairs(start) + self.column, share * m.of_pairs(weights), m.shape[0] * self.width)
+        start = np.arange(m.shape[0])[:, None] * self.width
+        if m.every:  # one value each
+            at, share = (start + self.column.reshape(m.shape)).reshape(-1), weights.reshape(-1)
+        else:
+            at = m.of_pairs(np.broadcast_to(start, m.shape)) + self.column
+            share = (m.weight * m.multi if full and m.multi is not None else m.weight) * m.of_pairs(weights)
+        out = sum_by(at, share, m.shape[0] * self.width)
         out = out.reshape(m.shape[0], self.width)
         if m.spread is not None:
             out += (m.spread * weights).sum(axis=1, keepdims=True) / m.size
@@ -142,7 +146,8 @@ class Columns:
 
     def shares(self, weights: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Weighted mean membership ``[rankings, width]``, and which rankings have any known document of weight."""
-        mass = (weights * self.membership.known).sum(axis=1, keepdims=True)
+        m = self.membership
+        mass = (weights if m.every else weights * m.known).sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             p = self.total(weights) / mass
         some = mass[:, 0] > 0
