@@ -63,6 +63,9 @@ def test_rank_0_is_the_first():
 def test_true_is_no_score():
     run = pl.DataFrame({"query": ["q", "q"], "doc": ["a", "b"], "score": [True, False]})
     refused(lambda: lm.load(run, QRELS), "the score has the type")
+    refused(lambda: lm.load({"q": {"a": True, "b": False}}, QRELS), "the score True")
+    people = pl.DataFrame({"s": [True, False] * 10, "g": ["f", "m"] * 10})
+    refused(lambda: lm.audit(people, score="s", group="g"), "the score has the type")
 
 
 def test_weights_of_clicks_that_cannot_be_added():
@@ -112,3 +115,13 @@ def wrong(c):
 @pytest.mark.parametrize("said", list(wrong(lm.load(RUN, QRELS))))
 def test_arguments_of_the_wrong_type(said):
     refused(wrong(lm.load(RUN, QRELS))[said], said, "ccepted")
+
+
+def test_documents_of_one_rank(tmp_path):
+    path = file(tmp_path, "query,doc,rank\nq,a,1\nq,b,2\nq,c,2\np,a,2\n", "run.csv")
+    notes = lm.load(path, QRELS).notes
+    assert f"{path}: 2 documents have the rank of another, such as rank 2 of query 'q': taken as equal scores" in notes
+    apart = file(tmp_path, "query,doc,rank,sample\nq,a,1,x\nq,b,2,x\nq,b,1,y\nq,a,2,y\n", "samples.csv")
+    assert lm.load(apart, QRELS).notes == ()
+    scored = file(tmp_path, "query,doc,rank,score\nq,a,1,2\nq,b,1,1\n", "scored.csv")
+    assert lm.load(scored, QRELS).notes == ()

@@ -120,7 +120,10 @@ def read_audit_table(
     """
     table = _table(source, [*score, *group, *filter(None, [label, query])])
     frame, where = table.frame, table.source
-    scores = {name: numbers(frame[_need(frame, name, "score", where)], "score", where).to_numpy() for name in score}
+    scores = {
+        name: numbers(frame[_need(frame, name, "score", where)], "score", where, truth=False).to_numpy()
+        for name in score
+    }
     declared = dict(bins or {})
     attributes = [_attribute(frame, name, where, declared) for name in group]
     unused = [name for name in declared if not any(name in a.parts for a in attributes)]

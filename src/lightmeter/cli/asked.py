@@ -11,6 +11,8 @@ from lightmeter.plugins import parse_term
 from lightmeter.terms import ALIASES, registered
 
 SIGNS = ("<", "<=", ">", ">=", "==", "!=")
+#: as many of several measures in one text are written out
+_MOST = 10
 _SIGN_MEANT = {"=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "≤": "<=", "≥": ">=", "≠": "!="}
 #: What trec_eval, ir_measures and papers call measures of ours: small letters, without marks and cutoff.
 _OURS = {
@@ -184,7 +186,8 @@ def _several(text: str) -> str | None:
     except LightmeterError:
         if not all(re.fullmatch(r"[A-Za-z]\w*(\(.*\))?(@\d+)?", p) for p in parts):
             return None
-    each = " ".join(f'-m "{p}"' if re.search(r"\W", p.replace("@", "")) else f"-m {p}" for p in parts)
+    each = " ".join(f'-m "{p}"' if re.search(r"\W", p.replace("@", "")) else f"-m {p}" for p in parts[:_MOST])
+    each += " .." if len(parts) > _MOST else ""
     return f"{text!r} are several measures. Repeat -m for each: {each}."
 
 

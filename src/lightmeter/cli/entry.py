@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from lightmeter.cli.messages import no_command, say, usage
+from lightmeter.cli.messages import no_command, say, shortened, usage
 from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError
 
@@ -75,10 +75,10 @@ def _code(given: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except LightmeterError as error:
-        return _wrong(str(error), error)
+        return _wrong(shortened(str(error), given), error)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _wrong(f"{place}{error.strerror or error}.", error)
+        return _wrong(shortened(f"{place}{error.strerror or error}.", given), error)
     except MemoryError as error:
         return _wrong(f"there is not enough memory ({str(error) or 'none left'}). {_LESS}", error)
     except (Exception, SystemExit) as error:

@@ -13,6 +13,8 @@ from lightmeter.errors import LightmeterError, suggest
 from lightmeter.output.plain import printable
 
 _SLIP = 0.75
+#: characters of an argument that a message repeats in full
+_LONG = 250
 _POLICIES = ("PlackettLuce", "RankTransposition", "Oracle", "Uniform")
 
 
@@ -44,6 +46,15 @@ def later_policy(text: str) -> LightmeterError | None:
 def no_command(name: str, commands: Iterable[str]) -> str:
     """The message for a command that there is not."""
     return f"there is no command {name!r}.{suggest(name, commands)} Accepted: {', '.join(commands)}."
+
+
+def shortened(text: str, given: Iterable[str]) -> str:
+    """A message without the middle of arguments that are too long to read, whole or in part."""
+    for argument in given:
+        for word in (argument, *re.split(r"[=@(),\s]+", argument)):
+            if len(word) > _LONG:
+                text = text.replace(word, f"{word[:80]}..{word[-20:]}")
+    return text
 
 
 def usage(error: Any) -> str:

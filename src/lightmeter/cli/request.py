@@ -228,8 +228,17 @@ def inputs_of(request: Request, collection: Collection, terms: list[Any], module
 
 
 def about_inputs(request: Request, measures: list[Any], collection: Collection) -> list[str]:
-    """What was given and plays no part, and what weights and segments do to the queries."""
-    return [*_unused(request, measures), *_by_query(request, collection)]
+    """What was given twice or plays no part, and what weights and segments do to the queries."""
+    return [*_same_files(request), *_unused(request, measures), *_by_query(request, collection)]
+
+
+def _same_files(request: Request) -> list[str]:
+    """Runs of different names that are one file."""
+    names: dict[str, list[str]] = {}
+    for run in request.runs:
+        name, path = split_name(run)
+        names.setdefault(os.path.realpath(path), []).append(name or path)
+    return [f"{' and '.join(same)} are the same file" for same in names.values() if len(same) > 1]
 
 
 def _unused(request: Request, measures: list[Any]) -> list[str]:

@@ -19,7 +19,7 @@ from .trec import exact_fields
 GMEMB_FILE = "lines 'query doc p1 p2 .. pc', the shares of c values that sum to 1"
 GAINS_FILE = "lines 'query intent doc gain'"
 #: what no document is called
-HEADERS = ("doc", "docid", "doc_id", "docno", "document", "document_id")
+HEADERS = ("doc", "docid", "doc_id", "docno", "document", "document_id", "id", "item", "item_id")
 ANNOTATIONS_FILE = "lines 'doc,value,value,..' without a header"
 
 

@@ -228,9 +228,31 @@ def _ranks(column: pl.Series, source: Source) -> NDArray[np.float64]:
     ranks = numbers(column, "rank", source, least=0.0, truth=False)
     if (row := first(ranks != ranks.round())) is not None:
         raise fault(
-            f"the rank {column[row]} is not a whole number", source, row, column=column.name, accepted="1, 2, 3, .."
+            f"the rank {column[row]} is not a whole number",
+            source,
+            row,
+            column=column.name,
+            accepted="whole numbers from 0 or 1 up",
         )
     return ranks.to_numpy()
+
+
+def _shared_ranks(
+    query: NDArray[np.int32], queries: list[str], sample: pl.Series | None, score: NDArray[np.float64]
+) -> tuple[str, ...]:
+    """A note where documents of one ranking have one rank; the scores are the ranks with the sign turned."""
+    begins = query[1:] != query[:-1]
+    if begins.sum() == len(queries) - 1 and (begins | (score[1:] < score[:-1])).all():
+        return ()  # one ranking after the other, each in order: nothing to look for
+    rows = pl.DataFrame({"query": query, "rank": score}).with_columns(*([] if sample is None else [sample]))
+    if rows.n_unique() == len(rows):
+        return ()
+    shared = rows.is_duplicated()
+    at = first(shared) or 0
+    return (
+        f"{shared.sum()} documents have the rank of another, such as rank {-score[at]:g} of query "
+        f"{queries[query[at]]!r}: taken as equal scores",
+    )
 
 
 def _subset(source: Source, rows: NDArray[np.int64]) -> Source:
@@ -262,12 +284,12 @@ def _run_of_table(table: Table, name: str, columns: Columns | None, run_column: 
     doc = identifiers(frame[doc_name], "document", source).rename("doc")
     sample = identifiers(frame[sample_name], "sample", source).rename("sample") if sample_name else None
     weight = None
-    notes: tuple[str, ...] = ()
+    notes = _shared_ranks(query, queries, sample, score) if by_rank else ()
     if weight_name and sample is not None:
         weight = numbers(frame[weight_name], "weight", source, least=0.0).to_numpy()
     elif weight_name:
         why = "weights are of samples, and there is no column sample"
-        notes = (f"column {weight_name!r} is not used: {why}",)
+        notes = (f"column {weight_name!r} is not used: {why}", *notes)
         weight_name = None
     used = (query_name, doc_name, score_name, rank_name if by_rank else None, sample_name, weight_name, run_column)
     return RunTable(

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import BinaryIO
 
 from lightmeter.errors import LightmeterError
 
+#: of a name, in most file systems
+_LONGEST = 255
+
 
 def check_writable(path: str, option: str) -> None:
     """Refuse a path that cannot become a file, before any work is done."""
-    folder = os.path.dirname(os.path.realpath(path))
+    folder, name = os.path.split(os.path.realpath(path))
+    if len(os.fsencode(name)) > _LONGEST:
+        raise LightmeterError(
+            f"{option} {name[:40]}..: a name of {len(os.fsencode(name))} bytes. Accepted: up to {_LONGEST} bytes."
+        )
     if os.path.isdir(path):
         raise LightmeterError(f"{option} {path}: this is a folder. Accepted: the name of a file.")
     if not os.path.isdir(folder):
@@ -77,7 +84,7 @@ def write_whole(path: str, content: bytes) -> None:
         file.write(content)
 
 
-@contextmanager
+@contextlib.contextmanager
 def whole_file(path: str) -> Iterator[BinaryIO]:
     """A file to write piece by piece: there whole once all went well, else as it was before.
 
@@ -94,9 +101,12 @@ def whole_file(path: str) -> Iterator[BinaryIO]:
         return
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name[:200]}.{os.getpid()}.part")
+    beginning = os.path.join(folder, f".{os.fsencode(name)[:200].decode(errors='ignore')}.")
+    _remove_abandoned(beginning)
+    temporary = f"{beginning}{os.getpid()}.part"
     try:
         with open(temporary, "xb") as file:
+            _lock(file)
             yield file
         if os.path.exists(target):
             os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
@@ -106,6 +116,43 @@ def whole_file(path: str) -> Iterator[BinaryIO]:
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def _remove_abandoned(beginning: str) -> None:
+    """Remove what processes left that were killed while they wrote the same file."""
+    for found in glob.glob(f"{glob.escape(beginning)}*.part"):
+        number = found[len(beginning) : -len(".part")]
+        if not (number.isascii() and number.isdigit()) or _alive(int(number)):
+            continue
+        with contextlib.suppress(OSError), open(found, "rb+") as file:
+            if _lock(file):
+                os.unlink(found)
+
+
+def _alive(process: int) -> bool:
+    """Whether there is a process of this number; without a way to ask, there is."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Hold a file while it is open, if nobody else does: a process of another machine or container may write it, which
+    its number does not tell. False where files cannot be held.
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def _unwritten(path: str, error: OSError) -> LightmeterError:

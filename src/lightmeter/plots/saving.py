@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lightmeter.errors import LightmeterError, MissingExtraError
+from lightmeter.output.files import write_whole
 from lightmeter.plots.backend import Chart, altair
 
 FORMATS = ("png", "svg", "pdf", "html")
@@ -49,14 +50,7 @@ def save(chart: Chart, path: str | os.PathLike[str], *, scale: float = SCALE) ->
         )
     if not isinstance(chart, altair().TopLevelMixin):
         raise LightmeterError(f"save was given a {type(chart).__name__}. Accepted: a chart from lightmeter.plots.")
-    content = _made(chart, kind, scale)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        partial.write_bytes(content)
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise LightmeterError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+    write_whole(str(target), _made(chart, kind, scale))
     return target
 
 
