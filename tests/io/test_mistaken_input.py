@@ -125,3 +125,12 @@ def test_documents_of_one_rank(tmp_path):
     assert lm.load(apart, QRELS).notes == ()
     scored = file(tmp_path, "query,doc,rank,score\nq,a,1,2\nq,b,1,1\n", "scored.csv")
     assert lm.load(scored, QRELS).notes == ()
+
+
+def test_the_persons_of_a_report_have_no_column():
+    from lightmeter.report.people import ids_of
+
+    table = pl.DataFrame({"person": ["a"], "score": [1.0]})
+    text = refused(lambda: ids_of(table, "persn"), "no column 'persn'", "identifies them. Did you mean 'person'?")
+    assert ".." not in text
+    assert "?." not in text

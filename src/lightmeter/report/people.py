@@ -39,9 +39,10 @@ def ids_of(source: Any, column: str) -> list[str]:
     table = read_table(source, table_shape(column), name=None if is_path(source) else "table", what="table")
     if column not in table.frame.columns:
         raise InputError(
-            f"no column {column!r} for the persons of the report{suggest(column, table.frame.columns)}",
+            f"no column {column!r} for the persons of the report",
             where=table.source.name,
             accepted="--report-people COLUMN, the name of a column that identifies them",
+            hint=suggest(column, table.frame.columns).strip() or None,
         )
     return ["" if v is None else str(v) for v in table.frame[column].to_list()]
 
