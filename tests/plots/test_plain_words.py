@@ -78,8 +78,9 @@ def test_queries_counted_are_those_marked(result: lm.Result) -> None:
 
 def test_heaps_are_counted() -> None:
     dots = [(10.0, 10.0)] * 4 + [(12.0, 13.0)] + [(200.0, 10.0)] * 2 + [(90.0, 90.0)] * 3
-    assert _heaps(dots) == [("5 here", 0), ("3 here", 7)]
-    assert _heaps([(0.0, 0.0), (50.0, 50.0)]) == []
+    squares = np.array([True, False, False, True, False, False, False, True, True, True])
+    assert _heaps(dots, squares) == [("5 here, 2 of them squares", 0), ("3 here", 7)]
+    assert _heaps([(0.0, 0.0), (50.0, 50.0)], np.ones(2, bool)) == []
 
 
 def test_levels_stay_in_the_frame() -> None:

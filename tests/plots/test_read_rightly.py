@@ -269,3 +269,58 @@ def test_a_measure_with_no_better_side_is_only_raised_or_lowered(result: lm.Resu
     effects = set(rows_with(chart, "effect")["effect"])
     assert effects <= {"both higher", "both lower", "one higher, one lower"}
     assert not set(title(chart).split()) & {"improve", "improves", "hurt", "hurts"}
+
+
+def test_what_tells_two_runs_apart_is_what_the_tables_say() -> None:
+    first = {f"q{i}": ["a", "b", "c", "d"] for i in range(40)}
+    moved = {q: ["b", "a", "c", "d"] if int(q[1:]) < 5 else docs for q, docs in first.items()}
+    grades = {q: {"a": 1, "c": 1} for q in first}
+    two = lm.load({"one": first, "other": moved}, grades)
+    made = lm.compare(two, ["RR", "AP", "nDCG@2", "P@1"], test="t", changed=0)
+    assert made.pairs["p"].min() < 0.05 < made.pairs["p_adjusted"].min()  # type: ignore[operator]
+    chart = plots.significance(made)
+    assert title(chart) == "No measure tells 'one' and 'other' apart"
+    assert rows_with(chart, "name", "p", "told")["p"].to_list() == pytest.approx(made.pairs["p_adjusted"].to_list())
+    assert "adjusted p of 0.05 or more: not told apart" in str(chart.to_dict())
+    with pytest.raises(lm.LightmeterError, match=r"two runs.*three or more"):
+        plots.agreement(made)
+
+
+def test_p_before_adjustment_is_called_so() -> None:
+    good, bad = ordered_runs()
+    runs = collection(good=good, bad=bad, third=run(3.0, 1))
+    for test, said in (("t", True), ("tukey", False)):
+        made = lm.compare(runs, ["nDCG@5", "RR"], test=test, resamples=200, changed=0)
+        chart = plots.significance(made)
+        assert title(chart).endswith(", before adjustment") == said
+        assert ("p of the test, before adjustment" in str(chart.to_dict())) == said
+        assert ("p < 0.05 before adjustment" in str(made)) == said
+
+
+def test_the_group_left_out_is_the_nearest_to_equal() -> None:
+    rng = np.random.default_rng(0)
+    groups = ["a", "near", *"bcdefg"]
+    shift = {"a": 0.0, "near": -0.05} | dict.fromkeys("bcdefg", -0.8)
+    sizes = {g: 4000 if g == "a" else 400 for g in groups}
+    names = np.repeat(groups, [sizes[g] for g in groups])
+    scores = rng.normal(size=len(names)) + np.array([shift[g] for g in names])
+    made = lm.audit(pl.DataFrame({"g": names, "s": scores}), score="s", group="g", resamples=100)
+    for chart in (plots.cutoffs(made), made.plot(attribute="g")):
+        assert "six lines at most; not shown: near" in about(chart)
+        assert set(rows_with(chart, "group", "cutoff", "low")["group"]) == {f"g {x}" for x in "bcdefg"}
+
+
+def test_policies_are_tested_on_the_same_queries() -> None:
+    from lightmeter.plots.by_policy import tests_told
+
+    scores = {f"q{i}": {f"d{j}": 3.0 * (i + 2) / 20 * (8 - j) for j in range(8)} for i in range(12)}
+    grades = {q: {"d0": 1, f"d{2 + i % 3}": 1} for i, q in enumerate(scores)}
+    sweep = lm.sweep(lm.load({"x": scores}, grades), ["PlackettLuce", "RankTransposition"], "RBP(p=0.5)")
+    areas = sweep.per_query().filter(pl.col("measure") == "EEAUC").pivot(on="policy", index="query", values="value")
+    gap = (areas["PlackettLuce"] - areas["RankTransposition"]).to_numpy()
+    t = gap.mean() / (gap.std(ddof=1) / np.sqrt(len(gap)))
+    assert abs(t) > 2.3  # beyond the 5% point of Student's t with 11 degrees of freedom
+    frame = pl.DataFrame({"run": ["x", "x"]})
+    told = tests_told(sweep, frame, ["PlackettLuce", "RankTransposition"], "RBP(p=0.5)")
+    assert told.startswith("the same queries have both: their own areas differ for 1 of 1 run")
+    assert tests_told(sweep, frame, ["PlackettLuce"], "RBP(p=0.5)") == ""

@@ -274,7 +274,7 @@ def cut(group: str, high: float, value: float = 0.9) -> pl.DataFrame:
 def test_a_gap_beyond_chance_comes_before_a_wider_one_of_chance() -> None:
     frame = pl.concat([cut("noisy", 1.4, 0.5), cut("sure", 0.95, 0.9), cut("even", 1.3, 1.0)])
     told = cutoffs_finding(frame, True, ["noisy", "sure", "even"])
-    assert told == "sure has less exposure than a, beyond chance at every cutoff"
+    assert told == "Beyond chance, sure has less exposure than a at every cutoff"
     assert cutoffs_finding(cut("even", 1.3, 1.0), True, ["even"]) == "even has the same exposure as a at every cutoff"
 
 

@@ -80,14 +80,14 @@ class AuditResult:
         """
         return self.curves
 
-    def plot(self) -> Any:
+    def plot(self, measure: str = "exposure_ratio", *, attribute: str | None = None, score: str | None = None) -> Any:
         """A picture: exposure ratios over all cutoffs.
 
         See :func:`lightmeter.plots.cutoffs`; there are other pictures in :mod:`lightmeter.plots`.
         """
         from lightmeter import plots
 
-        return plots.cutoffs(self)
+        return plots.cutoffs(self, measure, attribute=attribute, score=score)
 
     def value(self, measure: str, group: str | None = None, **where: Any) -> float:
         """One value, NaN where it is undefined or masked.

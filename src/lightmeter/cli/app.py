@@ -280,7 +280,7 @@ def sample(
 ) -> Any:
     """Draw rankings from a policy and write them as a run with several rankings a query.
 
-    'lightmeter evaluate' reads the run back: what 'evaluate RUN --policy POLICY' draws for the same seed.
+    'lightmeter evaluate' reads the run back: the rankings that 'evaluate RUN --policy POLICY' draws for the same seed.
     """
     given = dict(locals())
     from lightmeter.cli.sample import Request

@@ -60,7 +60,8 @@ class Request:
         with foreign_code():
             drawn = sample(collection, policy, many, start, depth=depth, ties=self.ties)  # type: ignore[arg-type]
         if self.output is not None:
-            write_run(drawn, self.output)
+            # a table names its run by its file, so that it can be evaluated beside the run it was drawn from
+            write_run(drawn if run_format(self.output)[0] == "trec" else drawn.drop("run"), self.output)
         else:
             check_trec(drawn, "standard output")
             content = io.BytesIO()

@@ -144,7 +144,8 @@ def _power(made: Comparison, names: Names) -> Section:
         [names.measure(m, g), f"{n}/{pairs}", f"{share:.1%}"]
         for m, g, pairs, n, share in made.power.select("measure", "group", "pairs", "significant", "share").iter_rows()
     ]
-    title = f"Discriminative power: pairs of runs with p < {made.plan.alpha:g}"
+    before = "" if made.plan.adjust == "none" else " before adjustment"
+    title = f"Discriminative power: pairs of runs with p < {made.plan.alpha:g}{before}"
     return Section(title, ["measure", "pairs", "share"], rows, 1)
 
 

@@ -47,7 +47,7 @@ def agreement(comparison: Comparison) -> Chart:
     Parameters
     ----------
     comparison
-        From :func:`lightmeter.compare`, with at least two measures.
+        From :func:`lightmeter.compare`, with at least two measures and three runs.
 
     Returns
     -------
@@ -59,9 +59,13 @@ def agreement(comparison: Comparison) -> Chart:
     MissingExtraError
         Where altair is not installed.
     LightmeterError
-        Where there are fewer than two measures.
+        Where there are fewer than two measures, or only two runs.
     """
     alt = altair()
+    if len(comparison.runs) < 3:
+        raise LightmeterError(
+            "the comparison has two runs, whose orders are the same or opposite. Accepted: three or more runs."
+        )
     frame = agreement_frame(comparison)
     if frame.is_empty():
         raise LightmeterError("the comparison has no two measures of one value. Accepted: at least two measures.")

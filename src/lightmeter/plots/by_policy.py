@@ -29,6 +29,8 @@ from lightmeter.result import Result
 
 #: Areas that differ by less are equal.
 _EQUAL = 1e-9
+#: Level of the tests between policies.
+_LEVEL = 0.05
 
 if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult
@@ -116,6 +118,7 @@ def policies(sweep: SweepResult, result: Result, measure: Any = None, *, user: s
     about = [
         order_told(frame, kinds, brief([one])[0], better_first(one) or 1.0),
         f"in brackets {one}, {meanings([one]).split(': ', 1)[1]}; {way} at the top",
+        tests_told(sweep, frame, kinds, user_name),
         f"{' to '.join(f'{v:,}' for v in dict.fromkeys((n[0], n[-1])))} queries; lines: 95% interval; "
         f"user {listed(told_user.values())}" + (f"; {kept}" if kept else ""),
     ]
@@ -133,6 +136,36 @@ def order_told(frame: pl.DataFrame, kinds: list[str], measure: str, sign: float 
             taus.append((kind, sign * kendall(part["static"].to_numpy(), part["area"].to_numpy()).tau))
     told = listed([f"{number(t)} with {k}" for k, t in taus if np.isfinite(t)])
     return f"Kendall's tau of the orders by {measure} and area (1: same, -1: opposite): {told}" if told else ""
+
+
+def tests_told(sweep: SweepResult, frame: pl.DataFrame, kinds: list[str], user: str) -> str:
+    """For how many runs the areas under two policies differ beyond chance.
+
+    The same queries have both, so intervals that overlap do not tell.
+    """
+    from lightmeter.statistics.adjust import adjusted
+    from lightmeter.statistics.paired import paired_test
+
+    if len(kinds) != 2:
+        return ""
+    areas = sweep.per_query().filter(pl.col("measure") == "EEAUC", pl.col("user") == user)
+    first = areas["by"].unique(maintain_order=True).to_list()[:1]
+    areas = areas.filter(pl.col("by").eq_missing(pl.lit(first[0] if first else None, pl.String)))
+    p = []
+    for run in frame["run"].unique(maintain_order=True):
+        both = areas.filter(pl.col("run") == run).pivot(on="policy", index="query", values="value")
+        both = both.drop_nulls([k for k in kinds if k in both.columns])
+        gap = (both[kinds[0]] - both[kinds[1]]).to_numpy() if set(kinds) <= set(both.columns) else np.zeros(0)
+        gap = gap[np.isfinite(gap)]
+        p.append(float(paired_test(gap[None, :], "t").p[0]) if len(gap) > 1 else np.nan)
+    tested = np.isfinite(p)
+    if not tested.any():
+        return ""
+    few = int((adjusted(np.array(p), "holm") < _LEVEL).sum())
+    return (
+        f"the same queries have both: their own areas differ for {few} of {counted(int(tested.sum()), 'run')} "
+        f"(paired t, Holm, p < {_LEVEL:g})"
+    )
 
 
 def order_finding(frame: pl.DataFrame, kinds: list[str]) -> str:

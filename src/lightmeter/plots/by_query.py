@@ -14,13 +14,15 @@ from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
 from lightmeter.plots.dots import imbalance, points
 from lightmeter.plots.labels import Box, around, covered
-from lightmeter.plots.words import better_first, brief, counted, number
+from lightmeter.plots.words import better_first, brief, counted, number, percent
 
 SPLIT = "better than the median by one measure, worse by the other"
 SPLIT_UNDIRECTED = "above the median by one measure, below by the other"
 REST = "other queries"
 #: Heaps that have their number told; pixels within which dots cannot be told apart, and how many make a heap.
 _MOST_HEAPS, _HEAP, _FEWEST_HEAPED = 6, 6.0, 3
+#: Shares of an axis within which a query is nearly at a median.
+_NEAR = 0.05
 
 
 def query_finding(frame: pl.DataFrame, x: Any, y: Any) -> str:
@@ -93,20 +95,35 @@ def query_points(
     key = theme.legend(direction="vertical")
     color = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[theme.VERMILLION, theme.BLUE]), legend=key)
     shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["square", "circle"]), legend=key)
-    heaps = _heaps([to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()])
+    frame = frame.sort(pl.col("kind") == told, maintain_order=True)  # drawn last, so that nothing covers them
+    squares = (frame["kind"] == told).to_numpy()
+    heaps = _heaps([to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()], squares)
     looks = {"color": color, "shape": shape}
     return points(frame, noted, x, y, domain, False, taken, looks, heaps), bool(heaps)
 
 
-def _heaps(spots: Sequence[tuple[float, float]]) -> list[tuple[str, int]]:
-    """Where dots lie on each other: how many in words, and the dot in whose place they are; the largest heaps."""
+def hair_told(frame: pl.DataFrame, x: Any, y: Any, domain: Any) -> str:
+    """How many of the queries that are split are nearly at a median."""
+    split = frame.filter(pl.Series(split_by(frame, x, y)))
+    near = [
+        (split[c] - float(frame[c].median())).abs() < _NEAR * (ends[1] - ends[0])  # type: ignore[arg-type]
+        for c, ends in (("x", domain[0]), ("y", domain[1]))
+    ]
+    some = int((near[0] | near[1]).sum()) if len(split) else 0
+    return f"{some} of the {len(split)} squares are nearer to a median than {percent(_NEAR)} of an axis" if some else ""
+
+
+def _heaps(spots: Sequence[tuple[float, float]], squares: NDArray[np.bool_]) -> list[tuple[str, int]]:
+    """Where dots lie on each other: how many in words, squares among them, and the dot in whose place they are; the
+    largest heaps.
+    """
     at = np.array(spots, dtype=np.float64).reshape(-1, 2)
     free = np.ones(len(at), bool)
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, int, int]] = []
     for i in range(len(at)):
         if free[i]:
             near = free & (np.hypot(at[:, 0] - at[i, 0], at[:, 1] - at[i, 1]) <= _HEAP)
             free &= ~near
-            found.append((int(near.sum()), i))
+            found.append((int(near.sum()), int((near & squares).sum()), i))
     largest = sorted((h for h in found if h[0] >= _FEWEST_HEAPED), key=lambda h: -h[0])[:_MOST_HEAPS]
-    return [(f"{n} here", i) for n, i in largest]
+    return [(f"{n} here" + (f", {s} of them squares" if 0 < s < n else ""), i) for n, s, i in largest]

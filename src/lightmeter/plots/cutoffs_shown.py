@@ -59,7 +59,8 @@ def cutoffs(
     Returns
     -------
     alt.Chart
-        A Vega-Altair chart: a line a group; of many the six that are farthest from equal, those beyond chance first.
+        A Vega-Altair chart: a line a group; of many the six that are farthest from equal where
+            they have a band, those beyond chance first.
 
     Raises
     ------
@@ -141,7 +142,7 @@ def cutoffs(
         "; ".join(part for part in ((four_fifths(frame, groups) if ratio else ""), _unseen(frame, top)) if part),
         f"band: for the whole curve at once, {interval}{few}",
         f"exposure: {rules['exposure'].split('; beside')[0]}" if ratio and "exposure" in rules else "",
-        f"nearer to equal and not shown: {listed(left_out)}" if left_out else "",
+        f"six lines at most; not shown: {listed(left_out)}" if left_out else "",
     ]
     return theme.finished(chart, finding(frame, ratio, groups), told, theme.WIDTH + 60)
 
@@ -173,9 +174,9 @@ def finding(frame: pl.DataFrame, ratio: bool, groups: list[str]) -> str:
         less, more = f"{worst} is rarer at the top than in all", f"{worst} is commoner at the top than in all"
     below, above = (mine["high"] < even).fill_null(False), (mine["low"] > even).fill_null(False)
     if below.any():
-        told = f"{less}, beyond chance {_where(mine, mine['high'] - even)}"
+        told = f"Beyond chance, {less} {_where(mine, mine['high'] - even)}"
     elif above.any():
-        told = f"{more}, beyond chance {_where(mine, even - mine['low'])}"
+        told = f"Beyond chance, {more} {_where(mine, even - mine['low'])}"
     else:
         under, over = mine["value"] < even, mine["value"] > even
         if not under.any() and not over.any():
@@ -236,7 +237,10 @@ def _distance(part: pl.DataFrame) -> tuple[bool, float]:
 
 
 def _mean_gap(part: pl.DataFrame) -> float:
-    gap = (part["value"] - part["even"]).drop_nulls()
+    # where there is no band, chance alone makes ratios large
+    firm = part.filter(pl.col("low").is_not_null())
+    rows = firm if len(firm) else part
+    gap = (rows["value"] - rows["even"]).drop_nulls()
     return float(gap.mean()) if len(gap) else float("inf")  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair
-from lightmeter.plots.by_query import medians, query_finding, query_points, split_by
+from lightmeter.plots.by_query import hair_told, medians, query_finding, query_points, split_by
 from lightmeter.plots.contours import SIDE, contours, to_pixels
 from lightmeter.plots.dots import domain_of, imbalance, points
 from lightmeter.plots.rules_in_words import meanings, rules
@@ -123,6 +123,8 @@ def tradeoff(
         title = query_finding(frame, x, y)
         of = f"run '{short_names([run])[run]}', {counted(len(frame), 'query', 'queries')}"
         why_numbers = "; '3 here': dots on each other" if heaped else ""
+        hair = hair_told(frame, x, y, domain)
+        why_numbers += f"; {hair}" if hair else ""
         gone = len(result.queries) - len(frame)
         of += f"; {counted(gone, 'query', 'queries')} undefined and left out" if gone else ""
     chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)

@@ -158,7 +158,8 @@ def _parts(context: Context, queries: list[str], runs: list[str], names: dict[st
     """Which runs have shares that are no whole number of documents, as they are means."""
     codes = [context.collection.queries.index(q) for q in queries]
     several = [r for r in runs if any(int((context.ranked[r].query == code).sum()) > 1 for code in codes)]
-    return f"shares of {listed(names[r] for r in several)}: means over several rankings of a query" if several else ""
+    who = listed(names[r] for r in several)
+    return f"{who}: several rankings; its bars are their mean shares, its number the mean of theirs" if several else ""
 
 
 def _panels(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Where the vertical axis ends: larger p-values tell nothing.
 _TOP = 0.2
+BEFORE = ", before adjustment"
 #: P-values that all get a dot, and below which one is told to be small.
 _DOTS, _SMALL = 60, 5e-4
 
@@ -66,16 +67,28 @@ def significance(comparison: Comparison) -> Chart:
         raise LightmeterError("the comparison made no test, so there is nothing to draw.")
     alpha = comparison.plan.alpha
     single = len(comparison.runs) == 2
-    chart = _one_pair(frame, alpha) if single else _curves(frame, alpha)
+    adjusted = comparison.plan.adjust != "none"
+    if single:
+        frame = _of_one_pair(comparison, frame)
+    before = BEFORE if adjusted and not single else ""
+    chart = _one_pair(frame, alpha, "adjusted p" if adjusted else "p") if single else _curves(frame, alpha, before)
+    how = comparison.conventions.get("adjusted", "no")
     about = [
         f"{comparison.conventions.get('test', '').split('; p (')[0]}; {counted(len(comparison.runs), 'run')}"
         + ("" if single else _shown(frame, alpha)),
-        f"p as tested, adjusted: {comparison.conventions.get('adjusted', 'no')}",
+        f"p before they are adjusted; tables have them adjusted: {how}" if before else f"adjusted: {how}",
         meanings([c.measure for c in comparison.columns]),
     ]
     names = short_names(comparison.runs)
-    title = pair_finding(frame, listed(quoted(names).values())) if single else power_finding(frame)
+    title = pair_finding(frame, listed(quoted(names).values())) if single else power_finding(frame) + before
     return theme.finished(chart, title, about, theme.WIDTH + 100)
+
+
+def _of_one_pair(comparison: Comparison, frame: pl.DataFrame) -> pl.DataFrame:
+    """The p of the only pair as it decides in the tables too: adjusted, where it is."""
+    adjusted = comparison.pairs.select("measure", "group", pl.col("p_adjusted").alias("p"))
+    frame = frame.drop("p").join(adjusted, on=["measure", "group"], how="left", nulls_equal=True, maintain_order="left")
+    return frame.with_columns(significant=(pl.col("p") < comparison.plan.alpha).cast(pl.Int64))
 
 
 def _top(frame: pl.DataFrame, alpha: float) -> float:
@@ -88,7 +101,7 @@ def _shown(frame: pl.DataFrame, alpha: float) -> str:
     return f"; p above {top:g} are not shown" if top < 1 else ""
 
 
-def _curves(frame: pl.DataFrame, alpha: float) -> Chart:
+def _curves(frame: pl.DataFrame, alpha: float, before: str = "") -> Chart:
     """A line a measure: how many pairs have a p of so much or less."""
     alt = altair()
     key = {
@@ -100,7 +113,7 @@ def _curves(frame: pl.DataFrame, alpha: float) -> Chart:
     names = list(key.values())
     frame = frame.with_columns(series=pl.col("name").replace_strict(key))
     top = _top(frame, alpha)
-    legend = theme.strokes(orient="right", direction="vertical", title=["pairs told apart", f"(p < {alpha:g})"])
+    legend = theme.strokes(orient="right", direction="vertical", title=["pairs told apart", f"(p < {alpha:g}{before})"])
     last = int(frame["pair"].max())  # type: ignore[arg-type]
     # the line of a measure ends where its p passes the top of the picture
     shown = frame.filter((pl.col("p") <= top) | (pl.col("p").shift(1, fill_value=0.0).over("series") <= top))
@@ -110,7 +123,7 @@ def _curves(frame: pl.DataFrame, alpha: float) -> Chart:
         scale=alt.Scale(domain=[min(1, last - 1), last], nice=False),
         axis=theme.counting(last),
     )
-    y = alt.Y("p:Q", title="p of the test (lower: told apart more surely)", scale=alt.Scale(domain=[0, top]))
+    y = alt.Y("p:Q", title=f"p of the test{before} (lower: told apart more surely)", scale=alt.Scale(domain=[0, top]))
     color = alt.Color("series:N", scale=theme.colours(names), legend=legend)
     tooltip = ["measure:N", "pair:Q", alt.Tooltip("p:Q", format=".4f")]
     line = alt.Chart(inline(shown)).mark_line(clip=True)
@@ -136,11 +149,11 @@ def _curves(frame: pl.DataFrame, alpha: float) -> Chart:
     return alt.layer(*layers).properties(width=right, height=theme.HEIGHT - 20)
 
 
-def _one_pair(frame: pl.DataFrame, alpha: float) -> Chart:
+def _one_pair(frame: pl.DataFrame, alpha: float, p: str = "p") -> Chart:
     """A row a measure, with the p of the only pair."""
     alt = altair()
     order = frame.sort("p", maintain_order=True)["name"].to_list()
-    sides = [f"p below {alpha:g}: told apart", f"p of {alpha:g} or more: not told apart"]
+    sides = [f"{p} below {alpha:g}: told apart", f"{p} of {alpha:g} or more: not told apart"]
     frame = frame.with_columns(
         told=pl.when(pl.col("significant") > 0).then(pl.lit(sides[0])).otherwise(pl.lit(sides[1])),
         number=pl.col("p").map_elements(lambda p: "under 0.001" if p < _SMALL else number(p), pl.String),
@@ -148,7 +161,7 @@ def _one_pair(frame: pl.DataFrame, alpha: float) -> Chart:
     base = alt.Chart(inline(frame)).encode(
         x=alt.X(
             "p:Q",
-            title="p of the test (lower: told apart more surely)",
+            title=f"{p} of the test (lower: told apart more surely)",
             scale=alt.Scale(domain=[0, 1]),
             axis=alt.Axis(format=".1f"),
         ),

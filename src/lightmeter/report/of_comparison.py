@@ -185,7 +185,10 @@ def _power(made: Comparison) -> Table:
         for m, g, pairs, n, share in made.power.select("measure", "group", "pairs", "significant", "share").iter_rows()
     ]
     head = [Head("measure"), _number("pairs told apart"), _number("pairs tested"), _number("share")]
-    about = f"Pairs of runs with p below {made.plan.alpha:g}: the more, the better the measure tells runs apart."
+    before = "" if made.plan.adjust == "none" else ", before it is adjusted for the number of tests"
+    about = (
+        f"Pairs of runs with p below {made.plan.alpha:g}{before}: the more, the better the measure tells runs apart."
+    )
     return Table.of("How well measures tell runs apart", head, rows, about)
 
 
