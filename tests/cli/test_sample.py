@@ -186,3 +186,14 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: p
         lm.write_run(RUN, path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize("name", ["drawn.csv", "drawn.parquet", "drawn.jsonl", "drawn.txt"])
+def test_what_is_drawn_can_be_evaluated_beside_its_run(
+    name: str, files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, qrels = files
+    out = str(tmp_path / name)
+    assert main(["sample", run, "--policy", "Uniform", "--samples", "5", "-o", out, "-q"]) == 0
+    assert main(["evaluate", run, out, "--qrels", qrels, "-m", "AP", "-f", "jsonl", "-q"]) == 0
+    assert [json.loads(line)["run"] for line in capsys.readouterr().out.splitlines()] == [run, out]

@@ -324,3 +324,14 @@ def test_policies_are_tested_on_the_same_queries() -> None:
     told = tests_told(sweep, frame, ["PlackettLuce", "RankTransposition"], "RBP(p=0.5)")
     assert told.startswith("the same queries have both: their own areas differ for 1 of 1 run")
     assert tests_told(sweep, frame, ["PlackettLuce"], "RBP(p=0.5)") == ""
+
+
+def test_squares_near_a_median_are_counted() -> None:
+    from lightmeter.plots.by_query import hair_told
+
+    x = [0.10, 0.48, 0.5, 0.5, 0.5, 0.52, 0.9]
+    y = [0.90, 0.80, 0.5, 0.5, 0.5, 0.20, 0.1]
+    frame = pl.DataFrame({"x": x, "y": y})
+    told = hair_told(frame, lm.ERR(), lm.AP(), ((0.0, 1.0), (0.0, 1.0)))
+    assert told == "2 of the 4 squares are nearer to a median than 5% of an axis"
+    assert hair_told(frame, lm.ERR(), lm.AP(), ((0.0, 0.1), (0.0, 0.1))) == ""

@@ -16,6 +16,7 @@ from lightmeter.plots.agreeing import tau_finding
 from lightmeter.plots.arrows_between import _effect, arrow_finding
 from lightmeter.plots.bars import leaning_finding
 from lightmeter.plots.by_query import query_finding
+from lightmeter.plots.cutoffs_shown import _mean_gap
 from lightmeter.plots.cutoffs_shown import finding as cutoffs_finding
 from lightmeter.plots.groups_shown import exposure_finding
 from lightmeter.plots.means_shown import _best
@@ -269,6 +270,14 @@ def test_tau_of_ties_names_all() -> None:
 def cut(group: str, high: float, value: float = 0.9) -> pl.DataFrame:
     rows = [(group, "a", k, value, value - 0.3, high, 1.0) for k in (10, 20, 40)]
     return pl.DataFrame(rows, schema=["group", "reference", "cutoff", "value", "low", "high", "even"], orient="row")
+
+
+def test_how_far_a_group_is_from_equal_is_told_where_it_has_a_band() -> None:
+    wild = cut("few", 1.2, 0.9).vstack(
+        pl.DataFrame([("few", "a", 5, 9.0, None, None, 1.0)], schema=cut("few", 1.2).schema, orient="row")
+    )
+    assert _mean_gap(wild) == pytest.approx(-0.1)
+    assert _mean_gap(wild.filter(pl.col("low").is_null())) == pytest.approx(8.0)
 
 
 def test_a_gap_beyond_chance_comes_before_a_wider_one_of_chance() -> None:

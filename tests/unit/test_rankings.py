@@ -113,3 +113,22 @@ def test_chunks(lengths: list[int], cells: int) -> None:
     assert sorted(i for c in chunks for i in c) == list(range(len(lengths)))
     for c in chunks:
         assert len(c) == 1 or len(c) * max(*(lengths[i] for i in c), 1) <= cells
+
+
+@pytest.mark.parametrize("rankings", [[0, 1, 2, 3], [0, 2, 1, 3], [1, 2], [3, 0], [2]])
+@pytest.mark.parametrize("ties", ["file", "docno"])
+def test_places_of_a_block(rankings: list[int], ties: str) -> None:
+    """Whether the rows of a block stand one after the other or not, each place has its own."""
+    from lightmeter.block import Block
+    from lightmeter.evaluation import ranked_context
+
+    run = {f"q{i}": {f"d{i}{j}": float(-(j // 2)) for j in range(4)} for i in range(4)}
+    c = lm.load(run=run, qrels={q: dict.fromkeys(docs, 1) for q, docs in run.items()})
+    context = ranked_context(c, ties=ties)  # type: ignore[arg-type]
+    ranked = context.ranked["run"]
+    block = Block(context, ranked, np.array(rankings))
+    whole = np.arange(16).reshape(4, 4) if ties == "file" else np.arange(16).reshape(4, 2, 2)[:, :, ::-1].reshape(4, 4)
+    assert block.rows.tolist() == whole[rankings].tolist()
+    assert block.at_places(np.arange(16)).tolist() == whole[rankings].tolist()
+    deep = Block(context, ranked, np.array(rankings), 3)
+    assert deep.at_places(np.arange(16)).tolist() == whole[rankings, :3].tolist()
