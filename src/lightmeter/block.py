@@ -60,7 +60,7 @@ class Block:
     def _one_piece(self) -> slice | None:
         """Where the rows of the run stand, if they are the block's places one after the other."""
         ranked, rankings = self.ranked, self.rankings
-        if not len(rankings) or ranked.order is not None or (np.diff(rankings) != 1).any():
+        if not self.full or not len(rankings) or ranked.order is not None or (np.diff(rankings) != 1).any():
             return None
         start, end = int(ranked.offsets[rankings[0]]), int(ranked.offsets[rankings[-1] + 1])
         return slice(start, end) if end - start == self.valid.size else None

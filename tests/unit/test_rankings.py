@@ -132,3 +132,14 @@ def test_places_of_a_block(rankings: list[int], ties: str) -> None:
     assert block.at_places(np.arange(16)).tolist() == whole[rankings].tolist()
     deep = Block(context, ranked, np.array(rankings), 3)
     assert deep.at_places(np.arange(16)).tolist() == whole[rankings, :3].tolist()
+
+
+def test_places_of_rankings_cut_and_padded() -> None:
+    """A block cut to two ranks of rankings of 3 and 1 documents has as many places as rows, yet not those."""
+    from lightmeter.block import Block
+    from lightmeter.evaluation import ranked_context
+
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"d": 1.0}}
+    context = ranked_context(lm.load(run=run, qrels={"q": {"a": 1}, "r": {"d": 1}}), ties="file")
+    block = Block(context, context.ranked["run"], np.array([0, 1]), 2)
+    assert block.at_places(np.arange(4))[block.valid].tolist() == [0, 1, 3]
