@@ -50,9 +50,10 @@ class Block:
         self.length = full
         width = int(full.max(initial=0))
         width = width if depth is None else min(width, depth)
-        self.valid: NDArray[np.bool_] = np.arange(width) < full[:, None]
         #: whether no place is padding
         self.full = bool((full >= width).all())
+        shape = (len(full), width)
+        self.valid: NDArray[np.bool_] = np.ones(shape, bool) if self.full else np.arange(width) < full[:, None]
         self._width = width
         self._span = self._one_piece()
         self._cache: dict[Any, Any] = {}
@@ -97,9 +98,10 @@ class Block:
         return judgments
 
     @cached_property
-    def judgment(self) -> NDArray[np.int32]:
+    def judgment(self) -> NDArray[np.int64]:
         """The judgment each document has, -1 for none."""
-        found = self.at_places(self.ranked.judged_row())
+        # many tables are looked up by it, which takes half the time with whole numbers of 64 bits
+        found = self.at_places(self.ranked.judged_row()).astype(np.int64)
         return found if self.full else np.where(self.valid, found, -1)
 
     @cached_property
@@ -171,6 +173,36 @@ class Block:
             # a document's continuation follows from its grade, so it is computed once a judgment
             return stopping(self.judgments.once(user, user.continuation)[self.judgment])
         return self._cut(user.stop, cutoff)
+
+    def stops(self, user: User, cutoff: int | None = None) -> tuple[NDArray[np.int64], Array]:
+        """Where somebody may stop, as ``ranking * ranks + rank`` in order, and how probably; nobody stops elsewhere."""
+        return self.once(("stops", user, cutoff), lambda: self._stops(user, cutoff))
+
+    def _stops(self, user: User, cutoff: int | None) -> tuple[NDArray[np.int64], Array]:
+        judgments = self.context.collection.judgments
+        if user.by_continuation and judgments is not None:
+            goes_on = judgments.once(user, user.continuation)
+            if goes_on[-1] == 1:  # everybody goes on at documents that are not judged, which most are not
+                return self._stops_of_few(goes_on, judgments.once((user, "stays"), lambda _: goes_on < 1), cutoff)
+        stop = self.stop(user, cutoff)
+        places = np.flatnonzero(stop)
+        return places, np.broadcast_to(stop, self.shape).reshape(-1)[places]
+
+    def _stops_of_few(
+        self, goes_on: Array, some_stop: NDArray[np.bool_], cutoff: int | None
+    ) -> tuple[NDArray[np.int64], Array]:
+        """Stops of a user whom most documents do not stop, by judgment: only the others are looked at."""
+        places = np.flatnonzero(some_stop[self.judgment])
+        width = max(self.shape[1], 1)
+        ranking, rank = np.divmod(places, width)
+        if cutoff is not None:
+            places, ranking = places[rank < cutoff], ranking[rank < cutoff]
+        here = goes_on[self.judgment.reshape(-1)[places]]
+        number = np.arange(len(places)) - np.searchsorted(ranking, np.arange(self.shape[0]))[ranking]
+        reached = np.ones((self.shape[0], int(number.max(initial=-1)) + 2))
+        reached[ranking, number + 1] = here
+        np.cumprod(reached, axis=1, out=reached)
+        return places, reached[ranking, number] * (1.0 - here)
 
     def _cut(self, vector: Callable[[Array], Array], cutoff: int | None) -> Array:
         # neither view nor stop of a rank depends on what stands below it, so what is cut need not be computed

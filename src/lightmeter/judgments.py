@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from lightmeter.ids import IdIndex
 from lightmeter.io.tables import JudgmentTable
 
 Array = NDArray[np.float64]
+T = TypeVar("T", bound=np.generic)
 
 
 class Judgments:
@@ -40,14 +42,14 @@ class Judgments:
         self.descending: Array = freeze(self.gain[np.lexsort((-self.gain, self.query))])
         self.index = IdIndex(self.doc, self.query)
         self._relevant: dict[float, NDArray[np.int64]] = {}
-        self._of_gain: dict[Hashable, Array] = {}
+        self._of_gain: dict[Hashable, NDArray[Any]] = {}
 
     @cached_property
     def gain_or_0(self) -> Array:
         """The gains, and a 0 behind them: what the code -1 (not judged) finds."""
         return freeze(np.append(self.gain, 0.0))
 
-    def once(self, key: Hashable, compute: Callable[[Array], Array]) -> Array:
+    def once(self, key: Hashable, compute: Callable[[Array], NDArray[T]]) -> NDArray[T]:
         """A value of each of ``gain_or_0``, computed at the first call with this key."""
         if key not in self._of_gain:
             self._of_gain[key] = freeze(compute(self.gain_or_0))

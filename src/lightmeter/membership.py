@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter import packed
 from lightmeter.attributes import Attribute
 from lightmeter.sums import sum_by
 
@@ -27,6 +28,8 @@ Array = NDArray[np.float64]
 FEW = 24
 #: Cells of a cube [rankings, ranks, values] worked on at once.
 CUBE = 1 << 16
+#: Whole numbers a place that hold counts of values; where more would be needed, values are added up one by one.
+WORDS = 4
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,11 @@ class Membership:
         The attribute.
     size
         Number of values, with those of unknown documents under ``unknown='distinct'``.
-    position, value, weight
-        One entry a (place, value) pair, in order of the places (``ranking * ranks + rank``); multi-valued documents are
-        split equally.
-    every
-        Whether each place has exactly one pair: then what is asked of the places is that of the pairs.
+    value
+        The value of each (place, value) pair, in order of the places.
+    places, shares
+        The place (``ranking * ranks + rank``) and weight of each pair, multi-valued documents split equally; None where
+        each place has exactly one pair, of weight 1.
     spread
         ``[rankings, ranks]``: 1 where an unknown document counts for all values alike (``unknown='uniform'``), or None.
     known
@@ -58,14 +61,28 @@ class Membership:
     attribute: Attribute
     size: int
     shape: tuple[int, int]
-    position: NDArray[np.int64]
     value: NDArray[np.int64]
-    weight: Array
+    places: NDArray[np.int64] | None
+    shares: Array | None
     spread: Array | None
     known: NDArray[np.bool_]
     all_known: bool
     multi: Array | None = None
-    every: bool = False
+
+    @property
+    def every(self) -> bool:
+        """Whether each place has exactly one pair: then what is asked of the places is that of the pairs."""
+        return self.places is None
+
+    @cached_property
+    def position(self) -> NDArray[np.int64]:
+        """The place of each pair."""
+        return np.arange(len(self.value)) if self.places is None else self.places
+
+    @cached_property
+    def weight(self) -> Array:
+        """The weight of each pair."""
+        return np.ones(len(self.value)) if self.shares is None else self.shares
 
     @cached_property
     def ranking(self) -> NDArray[np.int64]:
@@ -110,7 +127,8 @@ class Membership:
             labels[owner, np.arange(len(unique)) - first[owner]] = unique % self.size
         q = np.zeros((rankings, width))
         q[t_ranking, theirs] = t_share
-        return Columns(self, width, mine, q, labels)
+        alike = labels is None and target is not None and target.shared
+        return Columns(self, width, mine, q, labels, alike)
 
 
 @dataclass(frozen=True)
@@ -118,7 +136,7 @@ class Columns:
     """A membership laid out in ``width`` columns a ranking, beside the target ``q`` ``[rankings, width]``.
 
     ``labels`` ``[rankings, width]`` tells each column's value (-1: none) where columns were re-indexed, else it is
-    None.
+    None. ``alike``: all rankings have the same target in the same columns.
     """
 
     membership: Membership
@@ -126,6 +144,11 @@ class Columns:
     column: NDArray[np.int64]
     q: Array
     labels: NDArray[np.int64] | None
+    alike: bool = False
+
+    def target(self, ranking: NDArray[np.int64]) -> Array:
+        """The targets of some rankings, ``[rankings, width]``, or ``[1, width]`` where all are alike."""
+        return self.q[:1] if self.alike else self.q[ranking]
 
     def total(self, weights: Array, *, full: bool = False) -> Array:
         """Sum of ``weights`` ``[rankings, ranks]`` by value, ``[rankings, width]``; ``full``: multi-valued documents
@@ -188,42 +211,73 @@ class Columns:
                 cube /= np.maximum(count[part, ranks], 1)
                 yield part, ranks, np.moveaxis(cube, 0, -1), count[part, ranks] > 0
 
-    def prefixes_at(
-        self, wanted: NDArray[np.bool_]
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Array, Any]]:
+    def prefixes_at(self, places: NDArray[np.int64]) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
         """Distributions over the first k documents, at some ranks k of each ranking only, in pieces that fit the cache.
 
         What stands between two of these ranks is summed at once, so the cost follows their number.
 
         Parameters
         ----------
-        wanted
-            Which ranks, ``[rankings, ranks]``.
+        places
+            Which ranks, as ``ranking * ranks + rank`` in order.
 
         Yields
         ------
-        ranking, rank, p, some
-            The wanted places in order of ranking and rank, their distributions ``[places, width]`` and whether any of
-            the first k documents is known ``[places]``.
+        part, p, some
+            Which of the places, their distributions ``[places, width]`` and whether any of the first k documents is
+            known ``[places]``.
         """
-        m = self.membership
-        behind = np.cumsum(wanted, axis=1, dtype=np.int32)
-        slot = behind - wanted  # the documents from one wanted rank to the next share a slot
-        many = behind[:, -1] if wanted.shape[1] else np.zeros(len(wanted), np.int32)
-        if int(many.max(initial=0)) * self.width > 16 * CUBE:  # one long list and many values
-            for of, ranks, cells, any_known in self.prefixes(wanted.shape[1]):
-                ranking, rank = np.nonzero(wanted[of, ranks])
-                yield ranking + of.start, rank + ranks.start, cells[ranking, rank], any_known[ranking, rank]
+        m, ranks = self.membership, self.membership.shape[1]
+        if m.attribute.indptr is None and packed.words(ranks, self.width) <= WORDS:
+            yield from self._counted_at(places)
             return
+        many = np.bincount(places // max(ranks, 1), minlength=m.shape[0])
+        if int(many.max(initial=0)) * self.width > 16 * CUBE:  # one long list and many values
+            wanted = np.full(m.shape[0] * ranks, -1)
+            wanted[places] = np.arange(len(places))
+            for of, across, cells, some in self.prefixes(ranks):
+                found = wanted.reshape(m.shape)[of, across]
+                yield found[found >= 0], cells[found >= 0], some[found >= 0]
+        else:
+            yield from self._summed_at(places, many)
+
+    def _counted_at(self, places: NDArray[np.int64]) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
+        """What :meth:`prefixes_at` yields where documents have one value at most, and values are few."""
+        m, ranks = self.membership, self.membership.shape[1]
+        column = self.column
+        if m.places is not None:
+            column = np.full(m.shape[0] * ranks, -1)
+            column[m.places] = self.column
+        unknown = None if m.spread is None else np.cumsum(m.spread, axis=1).reshape(-1) / m.size
+        counts = packed.counts_at(column.reshape(m.shape), self.width, places)
+        step = max(CUBE // max(self.width, 1), 1)
+        for start in range(0, len(places), step):
+            part = slice(start, start + step)
+            p = counts[:, part]
+            if unknown is not None:
+                p += unknown[places[part]]
+            count = self._documents_above(places[part])
+            p /= np.maximum(count, 1)
+            yield part, p.T, count > 0
+
+    def _summed_at(
+        self, places: NDArray[np.int64], many: NDArray[np.int64]
+    ) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
+        """What :meth:`prefixes_at` yields, whatever the memberships; ``many`` places a ranking."""
+        m, (rankings, ranks) = self.membership, self.membership.shape
+        wanted = np.zeros(m.shape, dtype=bool)
+        wanted.reshape(-1)[places] = True
+        # the documents from one wanted rank to the next share a slot
+        slot = np.cumsum(wanted, axis=1, dtype=np.int32) - wanted
         step = max(CUBE // max(int(many.max(initial=0)) * self.width, 1), 1)
-        ranks = wanted.shape[1]
-        bounds = np.searchsorted(m.position, np.arange(0, len(wanted) + step, step) * ranks)
-        for number, start in enumerate(range(0, len(wanted), step)):
-            part = slice(start, min(start + step, len(wanted)))
-            pairs = slice(bounds[number], bounds[number + 1])
+        starts = np.arange(0, rankings + step, step)
+        pairs_from, places_from = np.searchsorted(m.position, starts * ranks), np.searchsorted(places, starts * ranks)
+        for number, start in enumerate(range(0, rankings, step)):
+            part = slice(start, min(start + step, rankings))
+            pairs = slice(pairs_from[number], pairs_from[number + 1])
+            here = slice(places_from[number], places_from[number + 1])
             rows, slots = part.stop - start, int(many[part].max(initial=0)) + 1  # the last: below every wanted rank
-            row = np.arange(rows)[:, None] * slots + slot[part]
-            place = row.reshape(-1)
+            place = (np.arange(rows)[:, None] * slots + slot[part]).reshape(-1)
             at = place if m.every else place[m.position[pairs] - start * ranks]
             at = at + self.column[pairs] * (rows * slots)
             # values first in memory: sums over them are then sums of long rows
@@ -231,13 +285,15 @@ class Columns:
             if m.spread is not None:
                 cube += sum_by(place, m.spread[part].reshape(-1), rows * slots).reshape(rows, slots) / m.size
             np.cumsum(cube, axis=-1, out=cube)
-            found = np.flatnonzero(wanted[part])  # much faster than looking for rows and columns
-            ranking, rank = np.divmod(found, ranks)
-            place = place[found]
-            count = rank + 1 if m.all_known else m.known_above[part][ranking, rank]
-            p = cube.reshape(self.width, -1)[:, place]
+            count = self._documents_above(places[here])
+            p = cube.reshape(self.width, -1)[:, place[places[here] - start * ranks]]
             p /= np.maximum(count, 1)
-            yield ranking + start, rank, p.T, count > 0
+            yield here, p.T, count > 0
+
+    def _documents_above(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many documents that count there are down to some places."""
+        m = self.membership
+        return places % m.shape[1] + 1 if m.all_known else m.known_above.reshape(-1)[places]
 
 
 def membership(block: Block, by: str) -> Membership:
@@ -245,6 +301,10 @@ def membership(block: Block, by: str) -> Membership:
     context = block.context
     attribute = context.collection.attribute(by)
     entry = block.member_entry(by)
+    if attribute.indptr is None and entry.size and entry.min() >= 0:  # one value each, and no padding
+        size = len(attribute.values) + (context.count_distinct(attribute) if context.unknown == "distinct" else 0)
+        value = attribute.codes.take(entry.reshape(-1)).astype(np.int64)
+        return Membership(attribute, size, block.shape, value, None, None, None, block.valid, True)
     unknown = block.valid & (entry < 0)
     spread: Array | None = None
     known = block.valid
@@ -272,10 +332,7 @@ def membership(block: Block, by: str) -> Membership:
             multi = None if multi is None else np.concatenate([multi, np.ones(len(own))])[order]
     if context.unknown == "distinct":
         size += context.count_distinct(attribute)
-    every = attribute.indptr is None and len(position) == entry.size
-    return Membership(
-        attribute, size, block.shape, position, value, weight, spread, known, known is block.valid, multi, every
-    )
+    return Membership(attribute, size, block.shape, value, position, weight, spread, known, known is block.valid, multi)
 
 
 def _nothing() -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
