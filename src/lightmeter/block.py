@@ -151,7 +151,7 @@ class Block:
 
     def view(self, user: User, cutoff: int | None = None) -> Array:
         """Probability that each rank is seen, 0 below the cutoff and in the padding."""
-        return self.once(("view", user, cutoff), lambda: self._cut(user.view, cutoff))
+        return self.once(("view", user, cutoff), lambda: self._cut(user, user.view, cutoff))
 
     def exposure(self, user: User, cutoff: int | None = None) -> Array:
         """Expected view of each document under the call's policy; view itself where rankings are given or drawn."""
@@ -172,7 +172,7 @@ class Block:
         if cutoff is None and self.full and user.by_continuation and self.context.collection.judgments is not None:
             # a document's continuation follows from its grade, so it is computed once a judgment
             return stopping(self.judgments.once(user, user.continuation)[self.judgment])
-        return self._cut(user.stop, cutoff)
+        return self._cut(user, user.stop, cutoff)
 
     def stops(self, user: User, cutoff: int | None = None) -> tuple[NDArray[np.int64], Array]:
         """Where somebody may stop, as ``ranking * ranks + rank`` in order, and how probably; nobody stops elsewhere."""
@@ -204,10 +204,12 @@ class Block:
         np.cumprod(reached, axis=1, out=reached)
         return places, reached[ranking, number] * (1.0 - here)
 
-    def _cut(self, vector: Callable[[Array], Array], cutoff: int | None) -> Array:
+    def _cut(self, user: User, vector: Callable[[Array], Array], cutoff: int | None) -> Array:
         # neither view nor stop of a rank depends on what stands below it, so what is cut need not be computed
         out = np.zeros(self.shape)
-        out[:, :cutoff] = vector(self.grade[:, :cutoff])
+        # grades are looked up for a user who sees them; to a position model all rankings of a length are alike
+        grade = self.grade if user.by_document else np.zeros((1, self.shape[1]))
+        out[:, :cutoff] = vector(grade[:, :cutoff])
         return out if self.full else np.where(self.valid, out, 0.0)
 
     def membership(self, by: str) -> Membership:
