@@ -47,7 +47,7 @@ $(BIN)/pip:
 	@$(call venv,$(VENV))
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/pip
-	@echo "Installing lightmeter into $(VENV) (once; about a minute)" >&2
+	@echo "Installing lightmeter into $(VENV) (once; about half a minute)" >&2
 	@$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[report]'
 	@$(BIN)/python -m compileall -q src
 	@touch $@

@@ -25,3 +25,12 @@ def test_links_lead_somewhere() -> None:
         for link in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
             if "://" not in link:
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_snippets_of_the_page_on_other_libraries_are_all_run() -> None:
+    import re
+
+    text = (ROOT / "docs" / "interop.md").read_text("utf-8")
+    run = re.findall(r"<!-- python -->\n```python\n.*?```\n```text\n(.*?)```\n<!-- /python -->", text, re.DOTALL)
+    assert len(run) == text.count("```python") == 4
+    assert all(output.strip() for output in run)

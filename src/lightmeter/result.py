@@ -34,6 +34,10 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+#: standard errors up to this share of their value come from rounding
+_ROUNDING = 1e-13
+
+
 @dataclass(frozen=True)
 class Cell:
     """The values of one measure (and group) for one run: one a query.
@@ -161,12 +165,9 @@ class Result:
         ]
         if len(found) == 1:
             return found[0].values.value
-        if found:
-            which = ", ".join(f"{c.run}" + (f" {c.group}" if c.group is not None else "") for c in found)
-            raise LightmeterError(f"{wanted} has several columns of values: {which}. Name the run and the group.")
-        raise LightmeterError(
-            f"the result has no measure {wanted!r} for run {run!r}. It has: {', '.join(map(str, self.measures))}."
-        )
+        from lightmeter.choosing import not_one_column
+
+        raise LightmeterError(not_one_column(self, wanted, run, group))
 
     def compare(self, **options: Any) -> Comparison:
         """Test which runs differ: :func:`lightmeter.compare` with its options, but for which documents moved."""
@@ -234,7 +235,7 @@ class Result:
             return Mean(float("nan"), None, 0, reason or "no_query")
         se = None
         if cell.values.se is not None:
-            known = cell.values.se[good]
+            known = _errors(cell.values)[good]
             if not np.isnan(known).any():
                 se = float(np.sqrt((weight[good] ** 2 * known**2).sum()) / mass)
         return Mean(float((weight[good] * value[good]).sum() / mass), se, int(good.sum()), reason)
@@ -256,7 +257,7 @@ class Result:
         queries, width = len(self.queries), len(cells)
         value = np.stack([c.values.value for c in cells], axis=1).ravel()
         none = np.full(queries, np.nan)
-        se = np.stack([none if c.values.se is None else c.values.se for c in cells], axis=1).ravel()
+        se = np.stack([none if c.values.se is None else _errors(c.values) for c in cells], axis=1).ravel()
         reason: list[str | None] = np.stack([c.values.reasons() for c in cells], axis=1).ravel().tolist()
 
         def by_cell(texts: list[str | None]) -> pl.Series:
@@ -302,3 +303,9 @@ class Result:
                         )
                     )
         return rows
+
+
+def _errors(values: Values) -> Array:
+    """Standard errors, 0 where the rankings sampled have equal values and only their sum was rounded."""
+    se = np.asarray(values.se, dtype=np.float64)
+    return np.where(se <= _ROUNDING * np.abs(values.value), 0.0, se)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -137,6 +138,19 @@ def test_every_format_of_output(run: Command, folder: Path, form: str):
     assert made["files"][0]["path"] == "people.csv"
     assert len(made["files"][0]["sha256"]) == 64
     assert made["command"].startswith("lightmeter audit people.csv")
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown"])
+def test_many_groups_are_several_tables(run: Command, folder: Path, form: str):
+    pl.DataFrame({"p": range(640), "g": [f"g{i % 16:02d}" for i in range(640)]}).write_csv(folder / "many.csv")
+    code, out, err = run("many.csv", "--score", "p", "--group", "g", "--resamples", "0", "-f", form)
+    assert code == 0, err
+    heads = [line for line in out.splitlines() if "measure" in line and ("top &" in line or "| top" in line)]
+    shown = [re.findall(r"g\d\d|all groups", head) for head in heads]
+    assert [len(s) for s in shown] == [6, 5, 6]
+    assert [g for s in shown for g in s] == [*dict.fromkeys(g for s in shown for g in s)]
+    assert {g for s in shown for g in s} == {*(f"g{i:02d}" for i in range(16)), "all groups"}
+    assert "g, part 1 of 3" in out
 
 
 def test_several_scores_side_by_side(run: Command):

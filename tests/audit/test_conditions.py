@@ -83,7 +83,7 @@ def test_rows_that_meet_a_condition(run: Command, condition: str, code: int, row
 def test_a_row_says_which_it_is_and_what_it_has(run: Command):
     _, out, err = run(*BASE, "--fail-if", "selection_rate_ratio@50 < .8", "-f", "jsonl", "--quiet")
     (row,) = (r for r in map(json.loads, out.splitlines()) if r["measure"] == "selection_rate_ratio")
-    assert told(err) == [f"selection_rate_ratio@50 < 0.8 holds for sex f to m, the first 50: {row['value']!r}"]
+    assert told(err) == [f"selection_rate_ratio@50 < 0.8 holds for sex f to m, the first 50: {row['value']:.4f}"]
     for word in ("pass", "complian", "violat", "unfair"):
         assert word not in err
 
@@ -127,6 +127,21 @@ def test_many_rows_are_counted(run: Command, tmp_path: Path):
     assert told(err)[-1] == "and 10 more; --manifest FILE has them all"
 
 
+def test_a_number_near_its_threshold_is_written_out(run: Command):
+    _, out, _ = run(*BASE, "-f", "jsonl", "--quiet")
+    value = next(r["value"] for r in map(json.loads, out.splitlines()) if r["measure"] == "exposure_ratio")
+    _, _, err = run(*BASE, "--fail-if", f"exposure_ratio@all < {value + 1e-6!r}", "-o", "t.csv", "--quiet")
+    assert told(err)[0].endswith(f": {value!r}")
+
+
+def test_quiet_conditions_come_without_the_table(run: Command):
+    condition = ("--fail-if", "exposure_ratio@50 < 9", "--quiet")
+    assert run(*BASE, *condition)[1] == ""
+    assert run(*BASE, *condition, "-f", "table")[1].startswith("sex\n")
+    assert run(*BASE, *condition[:2])[1].startswith("sex\n")
+    assert run(*BASE, "--quiet")[1].startswith("sex\n")
+
+
 @pytest.mark.parametrize(
     ("condition", "text"),
     [
@@ -163,6 +178,6 @@ def test_from_python():
     result = lm.audit(table, score="p", group="g", cutoffs=60, resamples=0)
     assert result.frame() is result.rows
     assert read_check("selection_rate_ratio(group='b')@60 < 0.25").met(result) == [
-        "selection_rate_ratio(group='b')@60 < 0.25 holds for g b to a, the first 60: 0.2"
+        "selection_rate_ratio(group='b')@60 < 0.25 holds for g b to a, the first 60: 0.2000"
     ]
     assert read_check("selection_rate_ratio(group='b')@60 < 0.2").met(result) == []

@@ -148,6 +148,11 @@ def test_the_manifest(lightmeter, folder):
         ((*RUNS, "-m", "AP", "-f", "parquet"), "parquet needs a file"),
         ((*RUNS, "-m", "AP", "-o", "a.run"), "inputs are never written"),
         ((*RUNS, "-m", ""), "--measure is an empty text"),
+        ((*RUNS, "-m", "AP", "--sequence", "sequence.csv"), "Leave it out; 'lightmeter evaluate --sequence FILE'"),
+        ((*RUNS, "-m", "AP", "--segment", "kind"), "To compare within a segment, give --qrels with its queries only"),
+        ((*RUNS, "-m", "AP", "--queries", "queries.csv"), "takes no --segment and no --queries"),
+        ((*RUNS, "-m", "AP", "--fail-if", "RR < 1"), "RR is not compared. Accepted: AP. Add -m for it"),
+        ((*RUNS, "-m", "AP", "--fail-if", "AP = 1"), "Write == instead of ="),
         ((*RUNS, "-m", "AP", "--test", ""), "--test is an empty text"),
     ],
 )
@@ -158,6 +163,60 @@ def test_refused(lightmeter, folder, arguments, told):
     assert told in done.err
     assert len(done.err.splitlines()) == 1
     assert sorted(p.name for p in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "told"),
+    [
+        ("AP < 0.5", 3, ["AP < 0.5 holds for run b.run: 0.4167"]),
+        ("AP < 0.1", 0, []),
+        ("Share(by='size')@2 < 0.4", 3, ["a.run, group small: ", "b.run, group small: ", "tied.run, group small: "]),
+    ],
+)
+def test_conditions_on_the_means_shown(lightmeter, folder, condition, code, told):
+    given = ("compare", *RUNS, "--groups", "groups.csv", "-m", "AP", "-m", "Share(by='size')@2", "--fail-if", condition)
+    done = lightmeter(*given, "-f", "jsonl", "--manifest", "m.json", "-q")
+    assert done.code == code
+    lines = done.err.splitlines()
+    assert len(lines) == len(told)
+    assert all(t in line for t, line in zip(told, lines, strict=True))
+    means = {r["run"]: r["value"] for r in done.rows() if r["kind"] == "mean" and r["measure"] == "AP"}
+    assert means["b.run"] == pytest.approx(5 / 12)
+    made = json.loads((folder / "m.json").read_text("utf-8"))["fail_if"]
+    assert (made["conditions"], len(made["failed"])) == ([condition], len(told))
+    assert ("holds for no run" in lightmeter(*given, "-f", "jsonl").err) == (code == 0)
+
+
+def test_conditions_are_about_the_queries_of_all_runs(lightmeter):
+    """b.run does not answer q2: with --missing skip the mean of a.run is that of q1, as the table shows."""
+    given = ("compare", "a.run", "b.run", "--qrels", "qrels.txt", "-m", "AP", "--missing", "skip", "-q", "-f", "jsonl")
+    done = lightmeter(*given, "--fail-if", "AP < 0.6")
+    assert done.code == 3
+    assert done.err.endswith("AP < 0.6 holds for run a.run: 0.5833\n")
+
+
+def test_where_measures_agree_a_sentence_says_so(lightmeter, folder):
+    agree = lightmeter("compare", "a.run", "b.run", "--qrels", "qrels.txt", "-m", "AP", "-m", "AP@5")
+    assert "Where measures disagree" not in agree.out
+    assert "measures disagree nowhere: on no query does one put one run first and another the other" in agree.out
+    # the first has the less relevant document first, the other the more relevant one sooner
+    (folder / "less.run").write_text("q1 Q0 d2 1 3 l\nq1 Q0 d1 2 2 l\nq1 Q0 d3 3 1 l\n", "utf-8")
+    (folder / "more.run").write_text("q1 Q0 d1 1 3 m\nq1 Q0 d3 2 2 m\nq1 Q0 d2 3 1 m\n", "utf-8")
+    differ = lightmeter("compare", "less.run", "more.run", "--qrels", "qrels.txt", "-m", "AP", "-m", "RR(rel=2)")
+    assert "Where measures disagree" in differ.out
+    assert "measures disagree nowhere" not in differ.out
+
+
+def test_runs_are_shown_without_their_folder(lightmeter, folder):
+    (folder / "some" / "x").mkdir(parents=True)
+    for name in ("a.run", "b.run"):
+        (folder / "some" / "x" / name).write_bytes((folder / name).read_bytes())
+    given = ("compare", "some/x/a.run", "some/x/b.run", "--qrels", "qrels.txt", "-m", "AP", "-q")
+    for form in ("table", "latex", "markdown"):
+        out = lightmeter(*given, "-f", form).out
+        assert "runs are shown without some/x/" in out
+        assert "some/x/a.run" not in out
+    assert "some/x/a.run" in lightmeter(*given, "-f", "jsonl").out
 
 
 def test_a_closed_pipe_ends_quietly(folder):

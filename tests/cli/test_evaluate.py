@@ -40,6 +40,28 @@ def test_queries_come_before_the_means_run_by_run(lightmeter):
     assert [(r["value"], r["reason"], r["n"]) for r in gone] == [(0.0, "not_in_run", None)] * 2
 
 
+def test_people_see_runs_without_the_folder_they_share(lightmeter, folder):
+    (folder / "deep" / "er").mkdir(parents=True)
+    for name in ("a.run", "b.run"):
+        (folder / "deep" / "er" / name).write_bytes((folder / name).read_bytes())
+    paths = ("deep/er/a.run", "deep/er/b.run")
+    given = ("--qrels", "qrels.txt", "-m", "AP", "-q")
+    for form in ("table", "latex", "markdown"):
+        out = lightmeter("evaluate", *paths, *given, "-f", form).out
+        assert "deep/er/a.run" not in out
+        assert "runs are shown without deep/er/" in out
+        assert "answered: a.run 2/2, b.run 1/2" in out.replace("\\_", "_")
+    # scripts have the path as given, and so have conditions
+    assert [r["run"] for r in lightmeter("evaluate", *paths, *given, "-f", "jsonl").rows()] == list(paths)
+    assert "run deep/er/a.run: " in lightmeter("evaluate", *paths, *given, "--fail-if", "AP > 0.5").err
+    # a name is a name, and where two would be the same the paths stay
+    named = lightmeter("evaluate", paths[0], f"x={paths[1]}", *given).out
+    assert [line.split()[0] for line in named.splitlines()[2:4]] == ["a.run", "x"]
+    same = lightmeter("evaluate", paths[0], f"a.run={paths[1]}", *given).out
+    assert [line.split()[0] for line in same.splitlines()[2:4]] == ["deep/er/a.run", "a.run"]
+    assert "shown without" not in same
+
+
 def test_undefined_is_null_with_a_reason(lightmeter):
     done = lightmeter("evaluate", "a.run", "--qrels", "none.qrels", "-m", "EER", "-m", "AP", "-f", "jsonl")
     assert done.code == 0
@@ -300,7 +322,9 @@ def test_what_is_not_used_is_told(lightmeter):
     ("second", "policy", "asks"),
     [
         (0.75, (), True),
+        (0.75, ("--quiet",), True),
         (0.75, ("--policy", "Samples(weight='probability')"), False),
+        (0.75, ("--policy", "Samples(weight='sampling')"), False),
         (0.7, (), False),
         (None, (), False),
     ],
@@ -313,7 +337,9 @@ def test_weights_that_sum_to_1_ask_whether_they_are_the_policy(lightmeter, folde
     (folder / "policy.csv").write_text("\n".join(rows) + "\n", "utf-8")
     done = lightmeter("evaluate", "policy.csv", "--qrels", "qrels.txt", "-m", "AP", *policy)
     assert done.code == 0
-    assert ("policy.csv: its weights sum to 1 in every query" in done.err) is asks
+    assert ("warning: policy.csv: its weights sum to 1 in every query" in done.err) is asks
+    both = lightmeter("compare", "policy.csv", "again=policy.csv", "--qrels", "qrels.txt", "-m", "AP", *policy)
+    assert ("warning: again: its weights sum to 1 in every query" in both.err) is asks
 
 
 def test_what_is_given_by_query_leaves_a_trace(lightmeter, folder):

@@ -188,7 +188,7 @@ def test_fail_if(lightmeter, condition, code):
     assert len(message) == 1
     assert ("holds for run a.run: " in message[0]) == (code == 3)
     if condition == "AP < 0.6":
-        assert message[0].endswith(repr(done.rows()[0]["value"]))
+        assert message[0].endswith(f": {done.rows()[0]['value']:.4f}")
 
 
 def test_a_condition_is_tested_for_every_run_and_group(lightmeter):

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
+from lightmeter.output.grid import Entry
 from lightmeter.result import SCHEMA
 from lightmeter.values import Values, as_values
 
@@ -169,11 +170,38 @@ def test_standard_errors_of_means() -> None:
 def test_values_by_name() -> None:
     r = result()
     assert r.values("RR", "one").tolist() == r.values(lm.RR(), run="one").tolist() == [1, 0.5, 0]
-    with pytest.raises(lm.LightmeterError, match="several columns of values: one, two"):
-        r.values("RR")
     assert r.values("Count(by='g')@1", run="two", group="y")[0] == 1
-    with pytest.raises(lm.LightmeterError, match="no measure 'AP'"):
-        r.values("AP")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("RR",), "RR has several columns of values. Name the run. There are the runs one, two."),
+        (("Count(by='g')@1", "one"), "Name the group. There are the groups x, y, unknown."),
+        (("Count(by='g')@1",), "Name the run and the group. There are the runs one, two; groups x, y, unknown."),
+        (("rr", "one"), "no measure 'rr'. Did you mean 'RR'? It has: RR, Count(by='g')@1, EER(user=RBP(p=0.5))."),
+        (("RR", "tow"), "no run 'tow'. Did you mean 'two'? It has: one, two."),
+        (("RR", "one", "x"), "RR has no groups, and group 'x' is asked for. Leave the group out."),
+        (("Count(by='g')@1", "one", "unknwn"), "no group 'unknwn'. Did you mean 'unknown'? It has: x, y, unknown."),
+    ],
+)
+def test_what_names_no_column_or_several(asked: tuple[str, ...], told: str) -> None:
+    with pytest.raises(lm.LightmeterError) as error:
+        result().values(*asked)
+    assert str(error.value).endswith(told)
+
+
+def test_equal_rankings_have_no_error_of_rounding() -> None:
+    rows = [(q, d, i, s) for q in ("q1", "q2") for s in range(7) for i, d in enumerate("abcde", 1)]
+    run = pl.DataFrame(rows, schema=["query", "doc", "rank", "sample"], orient="row")
+    c = lm.load(run=run, qrels={q: {"a": 1, "c": 2, "d": 1} for q in ("q1", "q2")})
+    alike = lm.evaluate(c, ["AP", "RBP(p=0.8)", "EED", "EEL"])
+    assert alike.mean()["se"].to_list() == alike.per_query()["se"].to_list()[:4] == [0.0] * 4
+    assert str(Entry(0.5, alike.mean()["se"][0], 2, None)) == "0.5000 ±0"
+    # one ranking that differs is told
+    other = run.with_columns(rank=pl.when(pl.col("sample") == 3).then(6 - pl.col("rank")).otherwise(pl.col("rank")))
+    differ = lm.evaluate(lm.load(run=other, qrels={q: {"a": 1, "c": 2, "d": 1} for q in ("q1", "q2")}), ["AP"])
+    assert differ.mean()["se"][0] > 1e-3
 
 
 def test_pandas_and_repr() -> None:

@@ -17,6 +17,7 @@ from lightmeter.auditing.result import AuditResult
 from lightmeter.auditing.table import UNKNOWN
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.notation import Condition, parse_condition
+from lightmeter.output.grid import beside
 from lightmeter.users import user_of
 
 COLUMNS = ("attribute", "group", "reference", "score", "query")
@@ -117,7 +118,8 @@ class Check:
                 why = row["reason"] or f"it has no {picked.number}"
                 out.append(f"{self} cannot be checked for {_who(row, several)}: {why}")
             elif self.condition.holds(float(number)):
-                out.append(f"{self} holds for {_who(row, several)}: {number!r}")
+                told = beside(float(number), self.condition.threshold)
+                out.append(f"{self} holds for {_who(row, several)}: {told}")
         return out
 
 

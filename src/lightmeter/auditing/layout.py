@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lightmeter.output.grid import Entry, Grid, number
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult
 
 WIDTH = 120
+#: groups side by side on a page
+_MOST_COLUMNS = 7
 _WHOLE_NUMBERS = ("count", "n")
 
 
@@ -40,7 +44,7 @@ def markdown(result: AuditResult) -> str:
     from lightmeter.output.markup import plain
 
     parts: list[str] = []
-    for sheet in sheets(result):
+    for sheet in _parts(sheets(result)):
         head = [*sheet.index, *map(plain, sheet.columns)]
         rule = [*("---" for _ in sheet.index), *("---:" for _ in sheet.columns)]
         body = [[*map(plain, labels), *map(plain, entries)] for labels, entries in sheet.rows]
@@ -53,7 +57,7 @@ def latex(result: AuditResult) -> str:
     from lightmeter.output.markup import latex as tabular
 
     parts = []
-    for sheet in sheets(result):
+    for sheet in _parts(sheets(result)):
         rows: list[tuple[tuple[str, ...], list[Entry | None]]] = [
             ((*labels, *entries), []) for labels, entries in sheet.rows
         ]
@@ -138,6 +142,20 @@ def _by_group(title: str, rows: list[dict[str, object]], several: bool) -> Sheet
         body.setdefault(key, {})[at] = _cell(r)
     made = [(key, [line.get(i, "") for i in range(len(columns))]) for key, line in body.items()]
     return Sheet(title, ("category", *(["score"] if several else [])), list(columns), made)
+
+
+def _parts(made: list[Sheet]) -> Iterator[Sheet]:
+    """The tables, those of many groups cut into several of about as many columns, so that a page holds them."""
+    for sheet in made:
+        columns = len(sheet.columns)
+        if sheet.index[0] == "category" or columns <= _MOST_COLUMNS:
+            yield sheet
+            continue
+        many = math.ceil(columns / _MOST_COLUMNS)
+        ends = [round(columns * i / many) for i in range(many + 1)]
+        for part, (start, end) in enumerate(pairwise(ends), 1):
+            rows = [(labels, entries[start:end]) for labels, entries in sheet.rows if any(entries[start:end])]
+            yield Sheet(f"{sheet.title}, part {part} of {many}", sheet.index, sheet.columns[start:end], rows)
 
 
 def _blocks(sheet: Sheet, width: int) -> Iterable[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from lightmeter.errors import LightmeterError
+from lightmeter.auditing.one_row import one_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,20 +107,7 @@ class AuditResult:
         given = {"cutoff": None, **where}
         if "query" in self.rows.columns:
             given = {"query": None, **given}
-        strange = [name for name in given if name not in self.rows.columns]
-        if strange:
-            raise LightmeterError(f"rows have no column {strange[0]!r}. There are: {', '.join(self.rows.columns)}.")
-        found = self.rows.filter(
-            pl.col("measure") == measure,
-            pl.col("group").eq_missing(pl.lit(group, dtype=pl.String)),
-            *(pl.col(name).eq_missing(pl.lit(v)) for name, v in given.items()),
-        )
-        if len(found) != 1:
-            raise LightmeterError(
-                f"{len(found) or 'no'} rows are {measure} of {group} with {given}. "
-                "Accepted: what names one row; name the attribute and the score where there are several."
-            )
-        only = found["value"][0]
+        only = one_row(self.rows, {"measure": measure, "group": group, **given})["value"]
         return float("nan") if only is None else float(only)
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lightmeter.cli import audit_takes, takes, train_takes
+from lightmeter.cli import audit_takes, examples, takes, train_takes
 from lightmeter.cli.command import PlainCommand
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -28,20 +28,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-EXAMPLES = """Examples:
-
-\b
-  lightmeter evaluate run.txt --qrels qrels.txt -m nDCG@10 -m AP
-  lightmeter evaluate a.run b.run --qrels qrels.txt --groups groups.csv \\
-      -m "GF(by='gender')@20" -f jsonl
-  lightmeter evaluate log.csv --columns query=qid,doc=item,score=p \\
-      -m "ABR(by='brand')" --fail-if "ABR(by='brand') < 0.8"
-
-Exit code: 0 done; 2 the input is wrong; 3 a --fail-if holds; 130 interrupted; 1 a defect. In csv a text that a
-spreadsheet would compute (it begins with =) gets an apostrophe before it; jsonl and parquet have it as it stands.
-"""
-
-
 @app.callback(invoke_without_command=True)
 def lightmeter(
     context: typer.Context,
@@ -53,7 +39,9 @@ def lightmeter(
         print(context.get_help())
 
 
-@app.command(cls=PlainCommand, context_settings=_HELP, epilog=EXAMPLES, short_help="Compute measures for runs.")
+@app.command(
+    cls=PlainCommand, context_settings=_HELP, epilog=examples.EVALUATE, short_help="Compute measures for runs."
+)
 def evaluate(
     context: typer.Context,
     runs: takes.Runs,
@@ -100,16 +88,7 @@ def evaluate(
     return Request.of(**given, reading=reading).run
 
 
-COMPARE_EXAMPLES = """Examples:
-
-\b
-  lightmeter compare a.run b.run c.run --qrels qrels.txt -m nDCG@10 -m AP
-  lightmeter compare old=a.run new=b.run --qrels qrels.txt --groups groups.csv \\
-      -m nDCG@10 -m "GF(by='gender')@20" --test randomization --baseline old
-"""
-
-
-@app.command(cls=PlainCommand, context_settings=_HELP, epilog=COMPARE_EXAMPLES)
+@app.command(cls=PlainCommand, context_settings=_HELP, epilog=examples.COMPARE)
 def compare(
     context: typer.Context,
     runs: takes.Runs,
@@ -119,6 +98,9 @@ def compare(
     targets: takes.Targets = None,
     intents: takes.Intents = None,
     intent_probabilities: takes.IntentProbabilities = None,
+    sequence: takes.NoSequence = None,
+    queries: takes.NoQueries = None,
+    segment: takes.NoSegment = None,
     columns: takes.Columns = None,
     ordinal: takes.Ordinal = None,
     bins: takes.Bins = None,
@@ -137,6 +119,7 @@ def compare(
     unknown: takes.Unknown = "uniform",
     missing: takes.Missing = "zero",
     plugins: takes.Plugin = None,
+    fail_if: takes.FailIf = None,
     form: takes.Form = None,
     output: takes.Output = None,
     manifest: takes.Manifest = None,
@@ -157,7 +140,7 @@ def compare(
     return Request.of(**given, reading=reading).run
 
 
-@app.command(cls=PlainCommand, context_settings=_HELP)
+@app.command(cls=PlainCommand, context_settings=_HELP, epilog=examples.SWEEP)
 def sweep(
     runs: takes.Runs,
     qrels: takes.Qrels = None,
@@ -219,7 +202,7 @@ def audit(
     resamples: audit_takes.Resamples = None,
     level: takes.Level = None,
     rng: takes.Seed = None,
-    per_query: takes.PerQuery = False,
+    per_query: audit_takes.PerQuery = False,
     curve: audit_takes.Curve = None,
     form: takes.Form = None,
     output: takes.Output = None,
@@ -240,7 +223,7 @@ def audit(
     return Request.of(**given).run
 
 
-@app.command(cls=PlainCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@app.command(cls=PlainCommand, context_settings=_HELP, epilog=examples.ATTENTION)
 def attention(
     clicks: takes.Clicks,
     method: takes.Method = "rate",
@@ -264,7 +247,7 @@ def attention(
     return Request.of(**given).run
 
 
-@app.command(cls=PlainCommand, context_settings=_HELP)
+@app.command(cls=PlainCommand, context_settings=_HELP, epilog=examples.SAMPLE)
 def sample(
     run_file: takes.DrawnRun,
     policy: takes.DrawnPolicy = None,
@@ -288,7 +271,7 @@ def sample(
     return Request.of(**given).run
 
 
-@app.command(cls=PlainCommand, context_settings=_HELP)
+@app.command(cls=PlainCommand, context_settings=_HELP, epilog=examples.RERANK)
 def rerank(
     run_file: takes.RerankedRun,
     method: takes.RerankMethod = None,

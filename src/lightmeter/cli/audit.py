@@ -119,13 +119,17 @@ class Request:
         if not self.quiet:
             for what, count in result.manifest["ignored"].items():
                 say(f"ignored: {what}: {count}")
-        if self.output is None:
+        if self.output is None and not self._conditions_only():
             try:
                 write_out(content)
             except BrokenPipeError:  # whoever read has read enough; conditions are told all the same
                 leave_pipes()
         self._tell(checks, met)
         return 3 if met else 0
+
+    def _conditions_only(self) -> bool:
+        """Whether nothing but conditions is asked for: --quiet --fail-if, and no format for the table."""
+        return self.quiet and bool(self.fail_if) and self.form is None
 
     def _tell(self, checks: list[Check], met: list[str]) -> None:
         """Which rows meet a condition."""

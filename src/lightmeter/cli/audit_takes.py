@@ -30,6 +30,9 @@ Query = Annotated[
     str | None,
     option("--query", takes="COLUMN", text="Which list a row belongs to: lists are ranked apart and pooled."),
 ]
+PerQuery = Annotated[
+    bool, typer.Option("--per-query", help="The rows of every list of --query too, before those of all lists pooled.")
+]
 Cutoffs = Annotated[
     list[str] | None,
     option("--cutoff", "-k", takes="K", text="How many are looked at; may be repeated. The whole list always is."),
@@ -111,7 +114,8 @@ FailIf = Annotated[
         "--fail-if",
         takes="CONDITION",
         text='Exit with 3 where it holds for a row, or a row has no value, such as "exposure_ratio@100 < 0.8" or '
-        "\"selection_rate_ratio(attribute='sex', group='f').high < 0.8\"; may be repeated.",
+        "\"selection_rate_ratio(attribute='sex', group='f').high < 0.8\"; may be repeated. With --quiet and no "
+        "--format the table is left out.",
     ),
 ]
 

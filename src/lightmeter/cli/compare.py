@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
 
 from lightmeter.cli import request as request_of
 from lightmeter.cli.asked import read_measure, read_policy
+from lightmeter.cli.gates import Gate, read_gates, tell
 from lightmeter.cli.messages import choose, say
-from lightmeter.cli.notes import told
+from lightmeter.cli.notes import told, weights_like_a_policy
 from lightmeter.cli.options import resample_count
 from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.progress import Progress
@@ -36,6 +39,7 @@ class Request(request_of.Request):
     baseline: str | None = None
     resamples: str | None = None
     changed: str = "5"
+    fail_if: list[str] = field(default_factory=list)
 
     def run(self) -> int:
         """Do it; the exit code."""
@@ -44,8 +48,10 @@ class Request(request_of.Request):
         alpha, changed = self._check()
         modules = load_plugins(self.plugins, quiet=self.quiet)
         with foreign_code():
+            gates = read_gates(self.fail_if)
             measures = [read_measure(measure) for measure in self.measures]
             policy = None if self.policy is None else read_policy(self.policy, self.ties)
+        _check_gates(gates, measures)
         collection = request_of.load_collection(self, measures)
         inputs = request_of.inputs_of(self, collection, [*measures, policy], modules)
         with Progress(quiet=self.quiet) as progress, foreign_code():
@@ -69,6 +75,9 @@ class Request(request_of.Request):
                 notes += made.notes  # the other formats have them below their tables
             for line in told(collection, result, notes):
                 say(line)
+        for line in weights_like_a_policy(collection, self.policy):
+            say(line)
+        failures = [text for gate in gates for text in gate.failures_of_means(made)]
         try:
             self._write(made, form)
         except BrokenPipeError:  # whoever read has read enough; the manifest is written all the same
@@ -78,14 +87,16 @@ class Request(request_of.Request):
             inputs,
             made.manifest,
             started,
-            {"seed": made.plan.rng},
+            {"seed": made.plan.rng, **({"fail_if": {"conditions": self.fail_if, "failed": failures}} if gates else {})},
             made=made,
             context=self.context_of(collection, policy),
         )
-        return 0
+        tell(gates, failures, quiet=self.quiet)
+        return 3 if failures else 0
 
     def _check(self) -> tuple[float, int]:
         """Refuse what cannot be, before anything is read; the level, and how many queries to tell of."""
+        _refuse_weights_and_segments(self)
         choose("--test", self.test, TESTS)
         if self.adjust is not None:
             choose("--adjust", self.adjust, ADJUST)
@@ -98,20 +109,47 @@ class Request(request_of.Request):
         return _level(self.alpha), int(self.changed)
 
     def _write(self, made: Comparison, form: str) -> None:
-        content = render(made, form, None if self.output is not None else terminal_width())
+        content = render(made, form, None if self.output is not None else terminal_width(), request_of.paths_of(self))
         if self.output is not None:
             write_whole(self.output, content)
         else:
             write_out(content)
 
 
-def render(made: Comparison, form: str, width: int | None = None) -> bytes:
-    """A comparison in one of the formats; ``width`` is the terminal's, if there is one."""
+def render(made: Comparison, form: str, width: int | None = None, paths: Collection[str] | None = None) -> bytes:
+    """A comparison in one of the formats; ``width`` is the terminal's, if there is one, ``paths`` the runs that have no
+    name but their path.
+    """
     if form in ("jsonl", "csv", "parquet"):
         return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](made.frame())
     if form == "latex":
-        return latex(made).encode()
-    return (markdown(made) if form == "markdown" else text(made, width or NARROW)).encode()
+        return latex(made, paths).encode()
+    return (markdown(made, paths) if form == "markdown" else text(made, width or NARROW, paths)).encode()
+
+
+def _refuse_weights_and_segments(request: Request) -> None:
+    """What ``evaluate`` does by query and no test here does, with what to do instead."""
+    if request.sequence is not None:
+        raise LightmeterError(
+            "compare takes no --sequence: its tests and intervals count every query once and are not defined for "
+            "weights. Leave it out; 'lightmeter evaluate --sequence FILE' shows the weighted means."
+        )
+    if request.segment is not None or request.queries is not None:
+        raise LightmeterError(
+            "compare takes no --segment and no --queries: it tests all judged queries together. To compare within a "
+            "segment, give --qrels with its queries only; 'lightmeter evaluate --segment COLUMN' shows the means by "
+            "segment."
+        )
+
+
+def _check_gates(gates: list[Gate], measures: list[Any]) -> None:
+    """Conditions are about means that are shown; another measure would be one more test."""
+    for gate in gates:
+        if gate.measure not in measures:
+            raise LightmeterError(
+                f"--fail-if: {gate.measure} is not compared. Accepted: {', '.join(map(str, measures))}. Add -m for it, "
+                "or use 'lightmeter evaluate --fail-if'."
+            )
 
 
 def _level(given: str) -> float:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from lightmeter.cli import request as request_of
 from lightmeter.cli.asked import read_measure, read_policy
-from lightmeter.cli.gates import read_gates
+from lightmeter.cli.gates import read_gates, tell
 from lightmeter.cli.messages import not_yet, say
-from lightmeter.cli.notes import told
+from lightmeter.cli.notes import told, weights_like_a_policy
 from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
@@ -62,6 +62,8 @@ def perform(request: Request) -> Outcome:
     if not request.quiet:
         for line in told(collection, whole, request_of.about_inputs(request, asked, collection)):
             say(line)
+    for line in weights_like_a_policy(collection, request.policy):
+        say(line)
     failures = [text for gate in gates for text in gate.failures(whole)]
     if measures:
         try:
@@ -72,17 +74,13 @@ def perform(request: Request) -> Outcome:
     request_of.write_manifest(
         request, inputs, whole.manifest, started, gated, made=whole, context=request.context_of(collection, policy)
     )
-    for text in failures:
-        say(f"fail-if: {text}")
-    if gates and not failures and not request.quiet:
-        say(f"fail-if: {', '.join(str(g) for g in gates)}: holds for no run")
+    tell(gates, failures, quiet=request.quiet)
     return Outcome(3 if failures else 0, result)
 
 
 def _write(request: Request, result: Result, form: str) -> None:
-    content = render(
-        result, form, per_query=request.per_query, width=terminal_width() if request.output is None else None
-    )
+    width = terminal_width() if request.output is None else None
+    content = render(result, form, per_query=request.per_query, width=width, paths=request_of.paths_of(request))
     if request.output is not None:
         write_whole(request.output, content)
     else:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from lightmeter.attributes import UNKNOWN_GROUP
 from lightmeter.cli.asked import read_signed
+from lightmeter.cli.messages import say
 from lightmeter.errors import LightmeterError
 from lightmeter.notation import Condition, parse_condition
+from lightmeter.output.grid import beside
 from lightmeter.result import Result
+
+if TYPE_CHECKING:
+    from lightmeter.comparing.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -40,12 +47,35 @@ class Gate:
             if cell.group == UNKNOWN_GROUP and cell is last[cell.run]:
                 continue  # the documents whose group is not known
             mean = result.mean_of(cell)
-            who = f"run {cell.run}" + (f", group {cell.group}" if cell.group is not None else "")
-            if math.isnan(mean.value):
-                out.append(f"{self} cannot be checked for {who}: the mean is undefined ({mean.reason})")
-            elif self.condition.holds(mean.value):
-                out.append(f"{self} holds for {who}: {mean.value!r}")
+            out += self._failure(cell.run, cell.group, mean.value, mean.reason)
         return out
+
+    def failures_of_means(self, made: Comparison) -> list[str]:
+        """The same for the means of a comparison: over the queries that are defined for all runs."""
+        groups = list(dict.fromkeys(c.group for c in made.result.cells if c.measure == self.measure))
+        rows = made.means.filter(pl.col("measure") == str(self.measure)).select("run", "group", "value", "reason")
+        here = rows["group"].to_list()
+        if len(groups) > 1 and groups[-1] == UNKNOWN_GROUP:
+            groups.pop()
+        out = [text for row in rows.iter_rows() if row[1] in groups for text in self._failure(*row)]
+        gone = [g for g in groups if g not in here]
+        return out + [f"{self} cannot be checked for group {g}: not every run has a value of it" for g in gone]
+
+    def _failure(self, run: str, group: str | None, value: float, reason: str | None) -> list[str]:
+        who = f"run {run}" + (f", group {group}" if group is not None else "")
+        if math.isnan(value):
+            return [f"{self} cannot be checked for {who}: the mean is undefined ({reason})"]
+        if self.condition.holds(value):
+            return [f"{self} holds for {who}: {beside(value, self.condition.threshold)}"]
+        return []
+
+
+def tell(gates: list[Gate], failures: list[str], *, quiet: bool) -> None:
+    """Say which conditions hold for what, or that they hold for no run."""
+    for text in failures:
+        say(f"fail-if: {text}")
+    if gates and not failures and not quiet:
+        say(f"fail-if: {', '.join(str(g) for g in gates)}: holds for no run")
 
 
 def read_gates(texts: list[str]) -> list[Gate]:

@@ -24,23 +24,26 @@ def told(collection: Collection, result: Result, unused: list[str]) -> list[str]
         conventions_line(result, targets_of(collection, result)),
         *(f"note: {note}" for note in collection.notes),
         *(f"note: {text}" for text in unused),
-        *(f"note: {text}" for text in weights_like_a_policy(collection, result)),
     ]
     lines += [f"ignored: {what}: {count}" for what, count in collection.ignored.items()]
     return lines
 
 
-def weights_like_a_policy(collection: Collection, result: Result) -> list[str]:
-    """Runs that are taken as draws, while their weights sum to 1 in every query, as those of a whole policy do."""
-    if result.conventions.get("policy") != str(Samples()):
+def weights_like_a_policy(collection: Collection, policy: str | None) -> list[str]:
+    """Runs that are taken as draws, while their weights sum to 1 in every query, as those of a whole policy do.
+
+    Told with --quiet too, since values depend on it; whoever names a ``policy`` has decided.
+    """
+    if policy is not None:
         return []
     found = []
     for name, run in collection.runs.items():
         if run.weight is not None and np.allclose(np.bincount(run.query, weights=run.weight)[run.query], 1, atol=1e-6):
             whole = Samples(weight="probability")
             found.append(
-                f"{name}: its weights sum to 1 in every query and are taken as those of draws; if these rankings are "
-                f'the whole policy, say so: --policy "{whole}"'
+                f"warning: {name}: its weights sum to 1 in every query and are taken as those of draws; if these "
+                f'rankings are the whole policy, as rerank writes it, values differ: --policy "{whole}"; if they are '
+                f'draws: --policy "{Samples()}"'
             )
     return found
 

@@ -227,6 +227,11 @@ def inputs_of(request: Request, collection: Collection, terms: list[Any], module
     return Inputs(files, within)
 
 
+def paths_of(request: Request) -> list[str]:
+    """The runs that were given as paths, without a name."""
+    return [run for run in request.runs if split_name(run)[0] is None]
+
+
 def about_inputs(request: Request, measures: list[Any], collection: Collection) -> list[str]:
     """What was given twice or plays no part, and what weights and segments do to the queries."""
     return [*_same_files(request), *_unused(request, measures), *_by_query(request, collection)]

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 
-def _option(*names: str, takes: str, text: str, default: bool = False) -> Any:
-    return typer.Option(*names, metavar=takes, help=text, show_default=default)
+def _option(*names: str, takes: str, text: str, default: bool = False, hidden: bool = False) -> Any:
+    return typer.Option(*names, metavar=takes, help=text, show_default=default, hidden=hidden)
 
 
 # What several commands take
@@ -223,6 +223,10 @@ TestResamples = Annotated[
     str | None,
     _option("--resamples", takes="N", text="Permutations or resamples of the test; by default 5000, or as needed."),
 ]
+#: options of evaluate that compare answers with what to do instead
+NoSequence = Annotated[str | None, _option("--sequence", takes="FILE", text="Refused.", hidden=True)]
+NoQueries = Annotated[str | None, _option("--queries", takes="FILE", text="Refused.", hidden=True)]
+NoSegment = Annotated[str | None, _option("--segment", takes="COLUMN", text="Refused.", hidden=True)]
 Changed = Annotated[
     str,
     _option("--changed", takes="N", text="Queries to tell of for each measure, and each two measures.", default=True),

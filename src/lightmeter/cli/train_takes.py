@@ -17,6 +17,8 @@ EXAMPLES = """Examples:
 
 The folder gets runs/LOSS.txt, qrels.txt and groups.csv for 'lightmeter sweep' and 'evaluate', the models, the tables.
 The same command goes on from where an interrupted one stopped.
+
+Exit code: 0 done; 2 the input is wrong; 130 interrupted; 1 a defect.
 """
 
 Data = Annotated[

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 from lightmeter.cli.notes import result_notes
 from lightmeter.cli.streams import is_terminal
 from lightmeter.result import Result
@@ -10,9 +13,18 @@ FORMATS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
 NARROW = 120
 
 
-def render(result: Result, form: str, *, per_query: bool = False, width: int | None = None) -> bytes:
-    """The table of a result in one of the formats; ``width`` is the terminal's, if there is one."""
+def render(
+    result: Result, form: str, *, per_query: bool = False, width: int | None = None, paths: Collection[str] = ()
+) -> bytes:
+    """The table of a result in one of the formats; ``width`` is the terminal's, if there is one.
+
+    People are shown ``paths``, runs that have no name but their path, without the folder that all have in common.
+    """
     from lightmeter.output import records
+
+    folder = ""
+    if form not in ("jsonl", "csv", "parquet"):
+        result, folder = _without_folder(result, paths)
 
     frame = records.finite(result.frame(per_query=per_query))
     if form in ("jsonl", "csv", "parquet"):
@@ -22,7 +34,8 @@ def render(result: Result, form: str, *, per_query: bool = False, width: int | N
     from lightmeter.output.plain import printable
     from lightmeter.output.text import text_table
 
-    grid, notes = Grid.of(frame), [printable(n) for n in result_notes(result)]
+    about = [f"runs are shown without {folder}"] if folder else []
+    grid, notes = Grid.of(frame), [printable(n) for n in [*result_notes(result), *about]]
     if form == "latex":
         return latex(grid, notes).encode()
     if form == "markdown":
@@ -30,6 +43,17 @@ def render(result: Result, form: str, *, per_query: bool = False, width: int | N
     return (
         text_table(grid, width or NARROW, wrap=width is not None) + "\n" + "".join(f"{n}\n" for n in notes)
     ).encode()
+
+
+def _without_folder(result: Result, paths: Collection[str]) -> tuple[Result, str]:
+    from lightmeter.output.run_names import without_folder
+
+    names, folder = without_folder(result.runs, paths)
+    if not folder:
+        return result, ""
+    cells = [replace(c, run=names[c.run]) for c in result.cells]
+    answered = {names.get(run, run): here for run, here in result.answered.items()}
+    return replace(result, cells=cells, answered=answered), folder
 
 
 def terminal_width() -> int | None:

@@ -50,6 +50,11 @@ def conventions_of(columns: list[Column], plan: Plan, runs: list[str], baseline:
     }
 
 
+def agree_everywhere(made: Comparison) -> bool:
+    """Whether on no query one measure puts one run first and another measure the other."""
+    return not int(made.disagreements["n"].sum())
+
+
 def remarks(made: Comparison) -> list[str]:
     """Notes below the tables."""
     out = [_queries(made), _tests(made), *_left_out(made), *_resolution(made), *_normality(made), *_untested(made)]
@@ -61,6 +66,8 @@ def remarks(made: Comparison) -> list[str]:
     perfect = len(made.runs) > 2 and int((made.correlations["reason"] == "perfect_agreement").sum())
     if perfect:
         out.append(f"{perfect} tau of 1 or -1: an interval cannot be estimated (perfect_agreement)")
+    if len(made.disagreements) and agree_everywhere(made):
+        out.append("measures disagree nowhere: on no query does one put one run first and another the other")
     return out
 
 

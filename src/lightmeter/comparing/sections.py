@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from lightmeter.comparing.remarks import agree_everywhere
 from lightmeter.output.grid import number
 from lightmeter.output.plain import printable
+from lightmeter.output.run_names import without_folder
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison
@@ -45,13 +47,13 @@ class Section:
 
 
 class Names:
-    """Short names of runs and measures, where long ones would make tables too wide."""
+    """Short names of runs and measures, where long ones would make tables too wide; ``paths`` are the runs that are
+    named by their path, all of them where nothing is said.
+    """
 
-    def __init__(self, made: Comparison, *, brief: bool) -> None:
-        runs = made.runs
-        folder = common_folder(runs)
-        self.folder = folder if brief and len(folder) > 8 else ""
-        self._runs = {r: printable(r.removeprefix(self.folder)) for r in runs}
+    def __init__(self, made: Comparison, paths: Collection[str] | None = None) -> None:
+        shown, self.folder = without_folder(made.runs, paths)
+        self._runs = {run: printable(name) for run, name in shown.items()}
         self.numbers = {str(c): f"[{i}]" for i, c in enumerate(made.columns, 1)}
 
     def run(self, name: str) -> str:
@@ -65,22 +67,6 @@ class Names:
         return self.numbers[name]
 
 
-def common_folder(paths: list[str]) -> str:
-    """The folder that all paths lie in, with its last slash.
-
-    Examples
-    --------
-    >>> common_folder(["runs/a/x", "runs/ab/x"]), common_folder(["a", "b"])
-    ('runs/', '')
-    """
-    shared = []
-    for parts in zip(*(p.split("/")[:-1] for p in paths), strict=False):
-        if len(set(parts)) > 1:
-            break
-        shared.append(parts[0])
-    return "".join(f"{part}/" for part in shared)
-
-
 def sections(made: Comparison, names: Names, fits: Callable[[Section], bool]) -> list[Section]:
     """The tables in order; ``fits`` says whether one can be shown side by side."""
     out = [_means(made, names, fits)]
@@ -91,7 +77,7 @@ def sections(made: Comparison, names: Names, fits: Callable[[Section], bool]) ->
         out.append(_taus(made, names, fits))
     if len(made.changes):
         out.append(_changes(made, names))
-    if len(made.disagreements):
+    if not agree_everywhere(made):
         out.append(_disagreements(made, names))
     if len(made.outliers):
         out.append(_outliers(made, names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from lightmeter.comparing.sections import MOST_PAIRS, Names, Section, sections
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison
 
 
-def text(made: Comparison, width: int) -> str:
+def text(made: Comparison, width: int, paths: Collection[str] | None = None) -> str:
     """Tables in plain text, as far as they can be no wider than ``width``."""
-    names = Names(made, brief=True)
+    names = Names(made, paths)
     parts = [
         "\n".join([section.title, *_lines(section, width)])
         for section in sections(made, names, lambda s: max(map(cells, _lines(s, width))) <= width)
@@ -25,9 +25,9 @@ def text(made: Comparison, width: int) -> str:
     return "\n\n".join([*parts, "\n".join([*_legend(made, names, parts), *map(printable, below(made, names))])]) + "\n"
 
 
-def markdown(made: Comparison) -> str:
+def markdown(made: Comparison, paths: Collection[str] | None = None) -> str:
     """Pipe tables under headings; letters stand raised."""
-    names = Names(made, brief=False)
+    names = Names(made, paths)
     parts = []
     for section in sections(made, names, lambda s: True):
         explained = any(section.below)
@@ -43,9 +43,9 @@ def markdown(made: Comparison) -> str:
     return "\n\n".join([*parts, "\n".join(f"{plain(printable(n))}  " for n in told)]) + "\n"
 
 
-def latex(made: Comparison) -> str:
+def latex(made: Comparison, paths: Collection[str] | None = None) -> str:
     """One ``tabular`` with booktabs rules for each table; needs the packages booktabs and textcomp."""
-    names = Names(made, brief=False)
+    names = Names(made, paths)
     made_of = sections(made, names, lambda s: True)
     parts = []
     for section in made_of:
@@ -76,7 +76,7 @@ def below(made: Comparison, names: Names) -> list[str]:
             f"the {len(made.pairs)} differences with intervals, p and effects are in the formats csv, jsonl, parquet"
         )
     if names.folder:
-        out.append(f"runs are shown without {names.folder}")
+        out.append(f"runs are shown without {printable(names.folder)}")
     ways = {}
     for way in ("higher", "lower"):
         ways[way] = list(dict.fromkeys(type(c.measure).__name__ for c in made.columns if c.measure.better == way))

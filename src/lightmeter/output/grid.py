@@ -49,7 +49,7 @@ class Entry:
     def __str__(self) -> str:
         if self.value is None:
             return "-"
-        return number(self.value) + (f" ±{number(self.se)}" if self.se is not None else "")
+        return number(self.value) + (f" ±{error(self.se)}" if self.se is not None else "")
 
 
 @dataclass(frozen=True)
@@ -105,3 +105,22 @@ def number(value: float | None) -> str:
     if value and abs(value) < 0.00005:
         return f"{value:.1e}"
     return f"{value:.4f}" if abs(value) < 10_000 else f"{value:.6g}"
+
+
+def error(se: float) -> str:
+    """A standard error for people: a number, and a plain 0 where there is none."""
+    return number(se) if se else "0"
+
+
+def beside(value: float, threshold: float) -> str:
+    """A number that is compared with another: as many digits as tell the two apart.
+
+    Examples
+    --------
+    >>> beside(1 / 3, 0.8), beside(0.79999999, 0.8), beside(50.0, 40.0)
+    ('0.3333', '0.79999999', '50')
+    """
+    if value.is_integer() and abs(value) < 1e15:
+        return f"{value:.0f}"
+    shown = number(value)
+    return shown if value == threshold or float(shown) != float(number(threshold)) else repr(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lightmeter.output.grid import Entry, Grid, number
+from lightmeter.output.grid import Entry, Grid, error, number
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -46,7 +46,7 @@ def escaped(text: str) -> str:
 def _latex_entry(entry: Entry | None) -> str:
     if entry is None or entry.value is None:
         return "--"
-    return f"${number(entry.value)}$" + (rf" $\pm$ ${number(entry.se)}$" if entry.se is not None else "")
+    return f"${number(entry.value)}$" + (rf" $\pm$ ${error(entry.se)}$" if entry.se is not None else "")
 
 
 def markdown(grid: Grid, notes: list[str]) -> str:

@@ -6,7 +6,7 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
-from lightmeter.output.grid import Entry, Grid, number
+from lightmeter.output.grid import Entry, Grid, error, number
 
 _SHORTEST = 20
 
@@ -100,7 +100,7 @@ def _long(grid: Grid) -> list[str]:
             if entry is None:
                 continue
             row = [*labels, measure, *([group or ""] if grouped else []), number(entry.value)]
-            row += [number(entry.se) if entry.se is not None else ""] if sampled else []
+            row += [error(entry.se) if entry.se is not None else ""] if sampled else []
             row += ["" if entry.n is None else str(entry.n)] if counted else []
             rows.append([*row, *([entry.reason or ""] if reasons else [])])
     return aligned(header, rows, len(texts))

@@ -8,6 +8,7 @@ import polars as pl
 
 from lightmeter import plots
 from lightmeter.comparing.comparison import Comparison
+from lightmeter.comparing.remarks import agree_everywhere
 from lightmeter.context import Context
 from lightmeter.output.plain import printable
 from lightmeter.plots.words import better_first, counted, listed, short_names
@@ -219,7 +220,7 @@ def _changes(made: Comparison, names: dict[str, str]) -> list[Table]:
         which = "from the baseline" if made.baseline is not None else "between the best and the worst run"
         about = "What moved: document (grade, group) and its rank in run a / run b."
         out.append(Table.of(f"Queries that change most {which}", [*head, Head("what moved")], rows, about))
-    if len(made.disagreements):
+    if not agree_everywhere(made):
         rows = []
         for r in tables.frame_rows(made.disagreements.filter(pl.col("query").is_null()).to_dicts()):
             share = r["share"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lightmeter.measures.base import Measure
-from lightmeter.output.grid import REASONS, number
+from lightmeter.output.grid import REASONS, error
 from lightmeter.output.plain import printable
 from lightmeter.plots.words import better_first, brief, counted
 from lightmeter.report.parts import Cell, Head, Row, Table, count, text, value
@@ -93,7 +93,7 @@ def means_table(result: Result, names: dict[str, str]) -> Table | None:
             row = [text(names[run]), *([text(segment or "(all queries)")] if result.segments else [])]
             for measure in measures:
                 mean = means[run, str(measure)]
-                note = f"± {number(mean.se)}" if mean.se is not None else ""
+                note = f"± {error(mean.se)}" if mean.se is not None else ""
                 top = mean.value == best[str(measure)]
                 row.append(value(mean.value, note, best=top, reason=mean.reason))
             rows.append(Row(row, run))
@@ -140,7 +140,7 @@ def _groups(result: Result, measure: Measure, names: dict[str, str]) -> Table:
         mean = of.get((run, group))
         if mean is None:
             return Cell("")
-        return value(mean.value, f"± {number(mean.se)}" if mean.se is not None else "", reason=mean.reason)
+        return value(mean.value, f"± {error(mean.se)}" if mean.se is not None else "", reason=mean.reason)
 
     caption = f"{printable(str(measure))} by group of {printable(str(measure.attribute))}"
     if len(groups) <= _WIDE or len(result.runs) > _WIDE:
