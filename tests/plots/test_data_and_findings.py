@@ -184,9 +184,13 @@ def test_arrows_tell_better_from_worse() -> None:
     both = plots.arrows(r, [("ideal", "bad"), ("bad", "ideal")])
     assert title(both) == (
         "From 'ideal' to 'bad' the change hurts both measures; from 'bad' to 'ideal' it improves both measures"
+        "; in all nothing has changed"
     )
     five = plots.arrows(r, [("ideal", "bad"), ("bad", "ideal")] * 2 + [("ideal", "bad")])
-    assert title(five) == "Of 5 changes 2 improve both measures and 3 hurt both measures"
+    assert title(five) == (
+        "Of 5 changes 2 improve both measures and 3 hurt both measures; "
+        "in all, from 'ideal' to 'bad', it hurts nDCG@5 and RR"
+    )
     # where lower is better, less is better
     eel = plots.arrows(lm.evaluate(c, ["nDCG@5", "EEL(user=RBP(p=0.5))"]), [("bad", "ideal")])
     assert rows_with(eel, "effect")["effect"].to_list() == ["both better"]
@@ -218,7 +222,9 @@ def test_exposure_bars_start_at_zero_and_tell_the_ratio(result: lm.Result) -> No
     assert chart.to_dict()["spec"]["layer"][0]["encoding"]["x"]["scale"]["domain"][0] == 0
     good = dict(shown.filter(pl.col("run") == "good").select("group", "value").iter_rows())
     most, least = sorted(good, key=lambda g: -good[g])
-    told = re.search(rf"side {most} gets more mean exposure than side {least} in 'good' \(([\d.]+) times", title(chart))
+    told = re.search(
+        rf"side {most} gets more exposure per member than side {least} in 'good' \(([\d.]+) times", title(chart)
+    )
     assert told
     # who divides the numbers beside the bars finds the ratio of the title
     printed = {

@@ -108,10 +108,15 @@ def agreement(comparison: Comparison) -> Chart:
     span = base.mark_text(dy=9, fontSize=9).encode(text="span:N", color=ink)
     size = max(len(order) - 1, 1) * (_CELL + 14)
     chart = alt.layer(cells, value, span).properties(width=size, height=max(len(order) - 1, 1) * _CELL)
+    names = column_names(comparison)
+    lowest = [
+        names[str(c.measure), None] for c in comparison.columns if c.group is None and c.measure.better == "lower"
+    ]
+    lower = f" (by {listed(lowest)} that is the run with the lowest value)" if lowest else ""
     level = f"{100 * (1 - comparison.plan.alpha):.6g}%"
     about = [
-        f"Kendall's tau between the orders of {counted(int(frame['n'][0]), 'run')}, best first also where lower is "
-        f"better; below it Long and Cliff's {level} interval",
+        f"Kendall's tau: do two measures put the {counted(int(frame['n'][0]), 'run')} in the same order, the best run "
+        f"first{lower}? Below it: Long and Cliff's {level} interval",
         meanings([c.measure for c in comparison.columns]),
     ]
     about[0] += "; few runs: the intervals are rough" if int(frame["n"][0]) < 10 else ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -15,6 +15,7 @@ from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
 from lightmeter.plots.dots import axis, domain_of, points
 from lightmeter.plots.labels import along
+from lightmeter.plots.over_queries import NO_TEST
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.scatter import (
     best_corner,
@@ -23,7 +24,7 @@ from lightmeter.plots.scatter import (
     told_queries,
     two_measures,
 )
-from lightmeter.plots.words import better_first, brief, listed, one_of, quoted, short_names
+from lightmeter.plots.words import better_first, brief, listed, number, one_of, quoted, short_names
 from lightmeter.result import Result
 
 
@@ -113,13 +114,17 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     chart = alt.layer(shafts, heads, *dots).properties(width=SIDE, height=SIDE)
     corner = best_corner(x, y)
     about = [
-        f"means over {told_queries(frame, x, y)}" + (f"; {corner}" if corner else ""),
+        f"means over {told_queries(frame, x, y)}" + f"; {NO_TEST}" + (f"; {corner}" if corner else ""),
         "arrows: from before a change to after it, " + _chain(made, names),
+        net_told(made, at, x, y),
         "; ".join(part for part in (meanings([x, y]), rules(result.conventions)) if part),
     ]
-    return theme.finished(chart, arrow_finding(moved, quoted(names), x, y), about, SIDE + 110)
+    title = arrow_finding(moved, quoted(names), x, y) + net_finding(made, at, quoted(names), x, y)
+    return theme.finished(chart, title, about, SIDE + 110)
 
 
+#: Values of the two measures.
+Point: TypeAlias = tuple[float, float]
 _EFFECTS = {
     (1, 1): (theme.GREEN, [1, 0]),
     (1, 0): (theme.GREEN, [12, 4]),
@@ -135,10 +140,32 @@ _STILL = "no change"
 _MOST_NAMED, _LONGEST = 3, 5
 
 
+def _linked(made: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether each change starts where the one before it ended."""
+    return all(a[1] == b[0] for a, b in itertools.pairwise(made))
+
+
+def net_finding(made: Sequence[tuple[Any, ...]], at: Mapping[str, Point], names: dict[str, str], x: Any, y: Any) -> str:
+    """What several changes in a row do in all: from the first run to the last."""
+    if len(made) < 2 or not _linked(made):
+        return ""
+    first, last = made[0][0], made[-1][1]
+    if first == last:
+        return "; in all nothing has changed"
+    return f"; in all, from {names[first]} to {names[last]}, it {_done(at[first], at[last], x, y)}"
+
+
+def net_told(made: Sequence[tuple[Any, ...]], at: Mapping[str, Point], x: Any, y: Any) -> str:
+    """By how much the measures change in all, where several changes are made in a row."""
+    if len(made) < 2 or not _linked(made):
+        return ""
+    ends = zip(brief([x, y]), at[made[0][0]], at[made[-1][1]], strict=True)
+    return "in all: " + ", ".join(f"{n} from {number(a)} to {number(b)} ({b - a:+.3f})" for n, a, b in ends)
+
+
 def _chain(made: list[tuple[Any, ...]], names: dict[str, str]) -> str:
     """The changes in the order given."""
-    chain = all(a[1] == b[0] for a, b in itertools.pairwise(made))
-    if chain and len(made) < _LONGEST:
+    if _linked(made) and len(made) < _LONGEST:
         return ", then ".join([names[made[0][0]], *(names[after] for _, after in made)])
     return f"in the order given: {listed([f'{names[a]} to {names[b]}' for a, b in made])}"
 
@@ -159,20 +186,10 @@ def _effect(dx: float, dy: float, directed: bool) -> str:
 def arrow_finding(moved: pl.DataFrame, names: dict[str, str], x: Any, y: Any) -> str:
     """What the changes do."""
     directed = bool(better_first(x) and better_first(y))
-    signs = (better_first(x), better_first(y)) if directed else (1.0, 1.0)
     effects = moved["effect"].to_list()
     if len(effects) == 1:
         row = moved.row(0, named=True)
-        done: dict[str, list[str]] = {}
-        for name, sign, before, after in zip(brief([x, y]), signs, ("x", "y"), ("x2", "y2"), strict=True):
-            change = sign * (row[after] - row[before])
-            verb = "changes neither" if effects[0] == _STILL else "leaves" if abs(change) < 1e-12 else None
-            done.setdefault(verb or f"{_VERBS[directed][1 if change > 0 else -1]}s", []).append(name)
-        told = " and ".join(
-            f"{verb} {(' nor ' if 'neither' in verb else ' and ').join(what)}"
-            + (" as it is" if verb == "leaves" else "")
-            for verb, what in sorted(done.items(), key=lambda part: part[0] == "leaves")
-        )
+        told = _done((row["x"], row["y"]), (row["x2"], row["y2"]), x, y)
         return f"From {names[row['before']]} to {names[row['after']]} the change {told}"
     kinds = {_told(k, directed): k for k in _EFFECTS}
     if len(effects) <= _MOST_NAMED:
@@ -184,6 +201,22 @@ def arrow_finding(moved: pl.DataFrame, names: dict[str, str], x: Any, y: Any) ->
         return told[:1].upper() + told[1:]
     parts = [f"{effects.count(k)} {_verb(kinds[k], effects.count(k), directed)}" for k in kinds if k in effects]
     return f"Of {len(effects)} changes {listed(parts, len(kinds))}"
+
+
+def _done(start: Point, end: Point, x: Any, y: Any) -> str:
+    """What one change does to each measure by name."""
+    directed = bool(better_first(x) and better_first(y))
+    signs = (better_first(x), better_first(y)) if directed else (1.0, 1.0)
+    changes = [sign * (b - a) for sign, a, b in zip(signs, start, end, strict=True)]
+    still = [abs(change) < 1e-12 for change in changes]
+    done: dict[str, list[str]] = {}
+    for name, change, same in zip(brief([x, y]), changes, still, strict=True):
+        verb = "changes neither" if all(still) else "leaves" if same else None
+        done.setdefault(verb or f"{_VERBS[directed][1 if change > 0 else -1]}s", []).append(name)
+    return " and ".join(
+        f"{verb} {(' nor ' if 'neither' in verb else ' and ').join(what)}" + (" as it is" if verb == "leaves" else "")
+        for verb, what in sorted(done.items(), key=lambda part: part[0] == "leaves")
+    )
 
 
 def _verb(effect: tuple[int, int], n: int, directed: bool) -> str:

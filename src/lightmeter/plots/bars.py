@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.measures.groups import DeltaGF
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import (
     brief,
     counted,
     group_name,
+    listed,
     measure_of,
     number,
     one_of,
@@ -27,17 +31,21 @@ _NAMED = 60
 #: Values nearer to 0 are written as 0.000 and lean to no side.
 _BALANCED = 5e-4
 _BAR, _QUERY = 16, 50
+_EVEN = "0: half each"
 
 
 def leaning_frame(result: Result, measure: Any = None, run: str | None = None) -> pl.DataFrame:
-    """A row a run, or with ``run`` a row a query of it, from the highest value to the lowest: ``name, value, n``."""
+    """A row a run, or with ``run`` a row a query of it, from the highest value to the lowest: ``name, value, n``;
+    of runs also ``low`` and ``high``, the interval over queries.
+    """
     one = _signed(result, measure)
+    ends = ["low", "high"] if run is None else []
     if run is None:
-        table = result.mean().filter(pl.col("segment").is_null())
+        table = means_over_queries(result, [one])
     else:
         table = result.per_query().filter(pl.col("run") == one_of("run", run, result.runs))
     mine = table.filter(pl.col("measure") == str(one), pl.col("value").is_finite())
-    named = mine.select(pl.col("run" if run is None else "query").alias("name"), "value", "n")
+    named = mine.select(pl.col("run" if run is None else "query").alias("name"), "value", "n", *ends)
     return named.sort("value", descending=True, maintain_order=True)
 
 
@@ -82,13 +90,15 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
     if frame.is_empty():
         raise LightmeterError(f"{one} is nowhere defined, so there is nothing to draw.")
     toward, away = _sides(result, one, other)
+    even, more = (_EVEN, "more ") if isinstance(one, DeltaGF) else ("0: balanced", "")
     names = short_names(frame["name"].to_list()) if run is None else {n: n for n in frame["name"].to_list()}
     frame = frame.with_columns(
         label=pl.col("name").replace_strict(names),
         side=pl.when(pl.col("value") >= 0).then(pl.lit(f"leans to {toward}")).otherwise(pl.lit(f"leans to {away}")),
     )
     sides = [f"leans to {toward}", f"leans to {away}"]
-    most = max(abs(float(v)) for v in frame["value"]) or 1.0
+    ends = [c for c in ("value", "low", "high") if c in frame.columns]
+    most = max(abs(v) for c in ends for v in frame[c].drop_nulls().drop_nans()) or 1.0
     reach = min(theme.nice_ceiling(most), max(float(one.bounds[1]), most))
     value_axis = {"scale": alt.Scale(domain=[-reach, reach], nice=False)}
     colour = alt.Color("side:N", scale=alt.Scale(domain=sides, range=[theme.BLUE, theme.ORANGE]), legend=theme.legend())
@@ -100,7 +110,7 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
         bars = base.mark_bar().encode(
             x=alt.X(
                 "value:Q",
-                title=f"\u2190 {away} \u00b7 mean {brief([one])[0]} (0: balanced) \u00b7 {toward} \u2192",
+                title=f"\u2190 {more}{away} \u00b7 mean {brief([one])[0]} ({even}) \u00b7 {more}{toward} \u2192",
                 **value_axis,
             ),
             y=alt.Y("label:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=6)),
@@ -108,7 +118,7 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
             tooltip=tooltip,
         )
         size = {"width": theme.WIDTH - 100, "height": max(len(frame) * (_BAR + 6), 70)}
-        chart = alt.layer(bars, zero.encode(x="zero:Q"))
+        chart = alt.layer(bars, *_intervals(frame, bars), zero.encode(x="zero:Q"))
     else:
         named = alt.Axis(
             labelAngle=-90, ticks=False, domain=False, labels=len(frame) <= _NAMED, grid=False, labelPadding=5
@@ -120,7 +130,7 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
             x=alt.X("label:N", sort=order, title=title, axis=named, scale=alt.Scale(paddingInner=0.15)),
             y=alt.Y(
                 "value:Q",
-                title=f"\u2190 {away} \u00b7 {brief([one])[0]} (0: balanced) \u00b7 {toward} \u2192",
+                title=f"\u2190 {more}{away} \u00b7 {brief([one])[0]} ({even}) \u00b7 {more}{toward} \u2192",
                 **value_axis,
             ),
             color=colour,
@@ -131,16 +141,55 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
     if run is None:
         n = sorted(set(frame["n"].to_list()))
         of = f"means over {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] < n[-1] else "")
+        of += f"; {intervals_told(frame, quoted(names)) or why_none(result)}"
     else:
         gone = len(result.queries) - len(frame)
         of = f"run '{short_names([run])[run]}'" + (f"; {counted(gone, 'query', 'queries')} undefined" if gone else "")
     about = [
         f"{one}: {of}",
-        "; ".join(part for part in (meanings([one]), rules(result.conventions)) if part),
+        *compared(one, toward, away),
+        "; ".join(part for part in (_meaning(one), rules(result.conventions)) if part),
     ]
     told = quoted(names) if run is None else names
     found = leaning_finding(frame, toward, away, run, told)
     return theme.finished(chart.properties(**size), found, about, theme.WIDTH + 60)
+
+
+def _intervals(frame: pl.DataFrame, bars: Chart) -> list[Chart]:
+    """Lines over the bars: the interval of each mean."""
+    alt = altair()
+    known = frame.filter(pl.col("low").is_finite())
+    base = alt.Chart(inline(known)).encode(y=bars.encoding.y)
+    looks = (("white", 5), (theme.INK, 2)) if len(known) else ()
+    return [base.mark_rule(color=c, strokeWidth=w).encode(x=alt.X("low:Q"), x2="high:Q") for c, w in looks]
+
+
+def intervals_told(frame: pl.DataFrame, names: dict[str, str]) -> str:
+    """What the lines are, and whose mean may be on either side of 0; nothing where there are none."""
+    known = frame.filter(pl.col("low").is_finite())
+    if known.is_empty():
+        return ""
+    both = known.filter(pl.col("low") <= 0, pl.col("high") >= 0)["name"].to_list()
+    unsure = f"; on both sides of 0, so the lean may be chance: {listed([names[n] for n in both], 3)}" if both else ""
+    return f"black lines: {INTERVAL}{unsure}"
+
+
+def compared(measure: Any, toward: str, away: str) -> list[str]:
+    """What ``DeltaGF`` compares with what, and what it does not; of other measures nothing is known."""
+    if not isinstance(measure, DeltaGF):
+        return []
+    where = "up to something relevant" if measure.user.by_document else "before people stop"
+    most = float(measure.bounds[1])
+    ends = f", {most:.3g}: only {toward}, {-most:.3g}: only {away}" if math.isfinite(most) else ""
+    return [
+        f"compared: what is read {where}; {_EVEN}{ends}",
+        "how many of each there are is not compared: the fewer can get more exposure each, and less in all",
+    ]
+
+
+def _meaning(measure: Any) -> str:
+    """What other measures stand for; ``DeltaGF`` has more words."""
+    return "" if isinstance(measure, DeltaGF) else meanings([measure])
 
 
 def leaning_finding(frame: pl.DataFrame, toward: str, away: str, run: str | None, names: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
 from lightmeter.plots.dots import imbalance, points
-from lightmeter.plots.labels import Box, around, covered
+from lightmeter.plots.labels import Box, along, around, covered
 from lightmeter.plots.words import better_first, brief, counted, number, percent
 
 SPLIT = "better than the median by one measure, worse by the other"
@@ -71,6 +71,7 @@ def medians(frame: pl.DataFrame, domain: Any) -> tuple[list[Chart], list[Box]]:
     dots = around(np.array([to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]), 6.0)
     end = min(ends, key=lambda box: covered(box, dots))
     boxes: list[Box] = [end, (2.0, lower, 46.0, lower + 12)]
+    boxes += along((px, 0.0), (px, SIDE), 1.0) + along((0.0, py), (SIDE, py), 1.0)
     for rim in (theme.RIM, {}):
         upright = base.mark_text(align="left" if right else "right", dx=4 if right else -4, **({"fontSize": 10} | rim))
         flat = base.mark_text(align="left", dx=4, dy=-7 if above else 8, **({"fontSize": 10} | rim))

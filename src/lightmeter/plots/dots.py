@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
-from lightmeter.plots.labels import Box, places, written
+from lightmeter.plots.labels import Box, along, places, written
+from lightmeter.plots.over_queries import means_over_queries
 from lightmeter.plots.words import better_first, measured
+from lightmeter.result import Result
 
 Array = NDArray[np.float64]
 
@@ -24,6 +26,43 @@ def domain_of(values: Array, measure: Any) -> tuple[float, float]:
     room = (high - low) * 0.12 or 0.05
     least, most = (float(b) for b in measure.bounds)
     return max(low - room, least - room * 0.3), min(high + room, most + room * 0.3)
+
+
+def with_ends(frame: pl.DataFrame, result: Result, x: Any, y: Any) -> pl.DataFrame:
+    """Points with the ends of their means' intervals over queries: ``x_low, x_high, y_low, y_high``."""
+    means = means_over_queries(result, [x, y])
+    for c, m in (("x", x), ("y", y)):
+        mine = means.filter(pl.col("measure") == str(m))
+        ends = mine.select(name="run", **{f"{c}_{end}": pl.col(end).fill_nan(None) for end in ("low", "high")})
+        frame = frame.join(ends, on="name", how="left", maintain_order="left")
+    return frame
+
+
+def reach(frame: pl.DataFrame, side: str) -> Array:
+    """All that an axis has to show: the points, and the ends of their intervals."""
+    shown = [frame[c] for c in (side, f"{side}_low", f"{side}_high") if c in frame.columns]
+    return np.concatenate([s.drop_nulls().to_numpy() for s in shown])
+
+
+def crosses(frame: pl.DataFrame, x: Any, y: Any, domain: Any) -> tuple[list[Chart], list[Box]]:
+    """Lines over the intervals of the points, and what they cover."""
+    alt = altair()
+    layers: list[Chart] = []
+    boxes: list[Box] = []
+    look = {"color": theme.BLUE, "strokeWidth": 1.2, "opacity": 0.5}
+    known = frame.filter(pl.col("x_low").is_not_null())
+    if len(known):
+        across = alt.Chart(inline(known)).mark_rule(**look)
+        layers.append(across.encode(x=axis("x_low", x, domain[0]), x2="x_high:Q", y=axis("y", y, domain[1])))
+    upright = frame.filter(pl.col("y_low").is_not_null())
+    if len(upright):
+        up = alt.Chart(inline(upright)).mark_rule(**look)
+        layers.append(up.encode(x=axis("x", x, domain[0]), y=axis("y_low", y, domain[1]), y2="y_high:Q"))
+    for x0, x1, at in known.select("x_low", "x_high", "y").iter_rows():
+        boxes += along(to_pixels(x0, at, domain), to_pixels(x1, at, domain), 1.5)
+    for at, y0, y1 in upright.select("x", "y_low", "y_high").iter_rows():
+        boxes += along(to_pixels(at, y0, domain), to_pixels(at, y1, domain), 1.5)
+    return layers, boxes
 
 
 def axis(field: str, measure: Any, domain: tuple[float, float]) -> Any:

@@ -9,6 +9,7 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import (
     brief,
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult
 
 _ONE = "1 = what rank 1 gets"
+_PER_MEMBER = "exposure per member"
+_COMPARED = (
+    "compared: members, whatever the size of their groups; a small group can get more per member and less in all"
+)
 #: Groups whose values differ by less than this share are told to be equal.
 _ALIKE, _EQUAL = 5e-3, "equal"
 #: Orders of the groups that a title tells one by one.
@@ -38,12 +43,8 @@ def exposure_frame(
     """A row a run and group: ``run, group, value, low, high, name``; the run of an audit is its score."""
     if isinstance(of, Result):
         one = _by_group(of, measure)
-        table = of.mean().filter(
-            pl.col("measure") == str(one), pl.col("segment").is_null(), pl.col("value").is_finite()
-        )
-        spread = 1.959964 * pl.col("se")
-        ends = {"low": pl.col("value") - spread, "high": pl.col("value") + spread}
-        return table.select("run", "group", "value", **ends).with_columns(_named(one.attribute))
+        table = means_over_queries(of, [one]).filter(pl.col("value").is_finite())
+        return table.select("run", "group", "value", "low", "high").with_columns(_named(one.attribute))
     rows = of.rows.filter(pl.col("measure") == str(measure or "exposure"), pl.col("group").is_not_null())
     rows = rows.filter(pl.col("cutoff").eq_missing(pl.lit(cutoff, pl.Int64)))
     if "query" in rows.columns:
@@ -98,8 +99,9 @@ def exposure(
     >>> runs = {"x": {"q": ["a", "b"]}, "y": {"q": ["b", "a"]}}
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> r = lm.evaluate(c, "MeanExposure(by='side', user=Inverse)")
-    >>> lm.plots.exposure(r).to_dict()["title"]["text"]
-    ["side f gets more mean exposure than side m in 'x' (2.00", "times); side m more than side f in 'y' (2.00 times)"]
+    >>> print(*lm.plots.exposure(r).to_dict()["title"]["text"], sep=chr(10))
+    side f gets more exposure per member than side m in 'x'
+    (2.00 times); side m more than side f in 'y' (2.00 times)
     """
     alt = altair()
     frame = exposure_frame(of, measure, cutoff, attribute=attribute, score=score)
@@ -119,13 +121,14 @@ def exposure(
         meant = str(one) if what != brief([one])[0] else f"{one}: {meanings([one]).split(': ', 1)[1]}"
         about = [f"means over {counted(n[-1], 'query', 'queries')}"]
         about.append("; ".join(part for part in (meant, rules(of.conventions)) if part))
-        lines = "95% interval by the chance of the rankings drawn, not of the queries"
+        lines = INTERVAL
     else:
-        what = str(measure or "exposure").replace("_", " ")
-        axis = f"mean {what} of a member ({_ONE})" if what == "exposure" else what
+        what, axis = str(measure or "exposure").replace("_", " "), f"mean exposure of a member ({_ONE})"
+        what, axis = (_PER_MEMBER, axis) if what == "exposure" else (what, what)
         top = "the whole list" if cutoff is None else f"the first {cutoff}"
         about = [top, f"user {of.conventions['user']}" if "user" in of.conventions else ""]
         lines = f"95% interval, {of.conventions.get('intervals', '').removeprefix('95%, ').split(', percentile')[0]}"
+    about.insert(1, _COMPARED if what == _PER_MEMBER else "")
     high = max(0.0, frame.select(pl.max_horizontal("value", pl.col("high").fill_nan(None)).max()).item())
     low = min(0.0, frame.select(pl.min_horizontal("value", pl.col("low").fill_nan(None)).min()).item())
     high, low = (high + 0.22 * (high - low) or 1.0), low - (0.22 * (high - low) if low < 0 else 0.0)
@@ -140,11 +143,11 @@ def exposure(
     base = alt.Chart().encode(y=y)
     bars = base.mark_bar(height={"band": 0.7}).encode(
         x=x,
-        color=alt.Color("name:N", scale=theme.colours(groups, {"unknown": theme.FAINT}), legend=None),
+        color=alt.Color("name:N", scale=_colours(groups), legend=None),
         tooltip=["run:N", "name:N", alt.Tooltip("value:Q", format=".4f")],
     )
     layers = [bars]
-    spread = bool(frame["low"].is_finite().any())
+    spread = int(frame["low"].is_finite().sum())
     if spread:
         # on a white rim, so that a dark bar does not hide them
         for color, thick, size in (("white", 5, 14), (theme.INK, 2, 11)):
@@ -167,15 +170,20 @@ def exposure(
     if spread:
         wide = frame.select((pl.col("high") - pl.col("low")).fill_nan(None).max()).item()
         narrow = ", some too narrow to be seen here" if wide * width < 6 * (high - low) else ""
-        none = (
-            "; none where a query has one ranking"
-            if isinstance(of, Result) and frame["low"].is_finite().sum() < len(frame)
-            else ""
-        )
+        none = "; none where nothing varies" if isinstance(of, Result) and spread < len(frame) else ""
         about[0] += f"; black lines: {lines}{narrow}{none}"
+    elif isinstance(of, Result):
+        about[0] += f"; {why_none(of)}"
     whole = min(len(names), 3) * (width + 50) if len(names) > 1 else theme.WIDTH - 60
     title = exposure_finding(frame.with_columns(run=pl.format("'{}'", "run")), what)
     return theme.finished(chart, title, about, whole)
+
+
+def _colours(groups: list[str]) -> Any:
+    """A colour a group; one for all where there are more groups than colours: each bar has its name beside it."""
+    many = len([g for g in groups if g != "unknown"]) > len(theme.COLOURS)
+    fixed = dict.fromkeys(groups, theme.BLUE) if many else {}
+    return theme.colours(groups, fixed | {"unknown": theme.FAINT})
 
 
 def exposure_finding(frame: pl.DataFrame, what: str) -> str:
@@ -201,7 +209,7 @@ def exposure_finding(frame: pl.DataFrame, what: str) -> str:
     if len(found) > _MOST_ORDERS:
         return _varied(frame, what)
     many = frame.filter(pl.col("name") != "unknown")["name"].n_unique() > 2
-    amount = what.split(" ")[-1] in ("documents", "exposure", "target")
+    amount = what.split(" ")[-1] in ("documents", "exposure", "target", "member")
     more, top, low = ("more", "most", "least") if amount else ("a higher", "highest", "lowest")
     parts: list[str] = []
     for (most_name, least_name), runs in found.items():
@@ -259,7 +267,7 @@ def noun(measure: Any) -> tuple[str, str]:
     one = _ONE if top else "1 = always seen"
     statistic = getattr(measure, "part", None) == "statistic"
     told = {
-        "MeanExposure": ("mean exposure", f"mean exposure of a member ({one})"),
+        "MeanExposure": (_PER_MEMBER, f"mean exposure of a member ({one})"),
         "ECE": ("exposure", "share of all exposure (0 to 1)"),
         "Count": ("documents", "number of documents"),
         "Share": ("documents", "share of the documents (0 to 1)"),

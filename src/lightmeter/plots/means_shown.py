@@ -10,6 +10,7 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import better_first, brief, counted, listed, number, quoted, short_names, way
 from lightmeter.result import Result
@@ -25,8 +26,7 @@ _EQUAL, _SPAN = 1e-4, 0.02
 def scores_frame(of: Result | Comparison) -> pl.DataFrame:
     """A row a measure and run: ``measure, run, value, low, high, n``; measures by group are left out."""
     if isinstance(of, Result):
-        rows = of.mean().filter(pl.col("segment").is_null())
-        rows = rows.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
+        rows = means_over_queries(of, [c.measure for c in of.cells if c.group is None])
     else:
         rows = of.means
     rows = rows.filter(pl.col("group").is_null(), pl.col("value").is_finite())
@@ -39,7 +39,8 @@ def scores(of: Result | Comparison) -> Chart:
     Parameters
     ----------
     of
-        From :func:`lightmeter.evaluate`, or from :func:`lightmeter.compare`: then with intervals.
+        From :func:`lightmeter.evaluate`, or from :func:`lightmeter.compare`: then it is told which leads are
+        significant. Lines are intervals over queries.
 
     Returns
     -------
@@ -88,14 +89,16 @@ def scores(of: Result | Comparison) -> Chart:
         for i, m in enumerate(measures)
     ]
     n = sorted({int(v) for v in frame["n"]})
+    # a comparison's intervals have the level of its tests
+    level = INTERVAL if isinstance(of, Result) else INTERVAL.replace("95%", f"{100 * (1 - of.plan.alpha):.6g}%")
     about = [f"means over {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] < n[-1] else "")]
     about[0] += ("; filled: the best mean" if any(best.values()) and len(names) > 1 else "") + (
-        "; lines: 95% interval over queries" if frame["low"].is_finite().any() else ""
+        f"; lines: {level}" if frame["low"].is_finite().any() else f"; {why_none(result)}"
     )
     if not isinstance(of, Result):
         about.append(leads(of, best, known))
     elif len(names) > 1:
-        about[0] += "; no test: the best may be so by chance"
+        about.append("no test: the best may be so by chance; lightmeter.compare tests on the same queries")
     told = (meanings([known[m] for m in measures]), rules(of.conventions))
     about.append("; ".join(part for part in told if part))
     names = quoted(names)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.measures.exposure import EED
 from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
@@ -21,6 +22,7 @@ from lightmeter.plots.words import (
     counted,
     course,
     listed,
+    number,
     one_of,
     quoted,
     short_names,
@@ -33,9 +35,11 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 7
 _WHAT = {"EED": "disparity", "EER": "relevance"}
-_BETTER = {"EED": "mean EED (lower is better)", "EER": "mean EER (higher is better)"}
+#: What the two measures add up, for whom.
+_SUMS = "EED: sum of squared exposure of {whom}; EER: sum of exposure times an ideal ranking's; rank 1 gets 1"
 #: Measures that the title tells of.
 _MOST_TOLD = 3
+_SAME_IDEAL = 1e-3
 
 
 def along_frame(
@@ -77,8 +81,20 @@ def along_frame(
         "parameter",
         "value",
         "n",
-        pl.col("measure").replace_strict(_BETTER).alias("axis"),
+        pl.col("measure").replace_strict(_scales(of, chosen, points["user"][0], ways[0])).alias("axis"),
     )
+
+
+def _scales(of: SweepResult, policy: str, user: str, by: str | None) -> dict[str, str]:
+    """The axes of EED and EER: how much they can be, and which way is better."""
+    curves = [c for c in of.curves if (c.policy, c.user, c.by) == (policy, user, by)]
+    most = float(EED(user=parse(user, kind="user")).bounds[1]) if by is None else math.inf
+    eed = f"0 to {most:.3g}, " if math.isfinite(most) else "0 and more, "
+    scales = [c.scale for c in curves if c.scale.answered.any()]
+    ideal = [float(np.average(s.most[s.answered], weights=s.weight[s.answered])) for s in scales]
+    # runs that answer other queries have other ideals
+    eer = f"ideal: {number(ideal[0])}, " if ideal and max(ideal) - min(ideal) < _SAME_IDEAL else "0 and more, "
+    return {"EED": f"mean EED ({eed}lower is better)", "EER": f"mean EER ({eer}higher is better)"}
 
 
 def _axis(measure: Any) -> str:
@@ -130,15 +146,18 @@ def randomisation(
         chosen = one_of("policy", policy, [c.policy for c in of.curves])
         parameter = {"P": "alpha", "R": "theta"}.get(chosen[0], parameter)
         who = one_of("user", user, [c.user for c in of.curves])
+        by = next(c.by for c in of.curves if (c.policy, c.user) == (chosen, who))
         about = [
             f"{policy_words(chosen)}; user {listed(user_words([parse(who, kind='user')]).values())}",
-            "dotted: order drawn at random, dashed and thin: ranking as given",
-            rules(of.conventions, ["depth", "ties"]),
+            _SUMS.format(whom="documents" if by is None else f"groups of {by}"),
         ]
     else:
         about = [meanings(next(iter(of.values())).measures)]
     n = sorted(set(frame["n"].to_list()))
     about.insert(0, f"mean of {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] != n[-1] else ""))
+    if not isinstance(of, Mapping):
+        kept = rules(of.conventions, ["depth", "ties"])
+        about[0] += "; thin: ranking as given, and random order" + (f"; {kept}" if kept else "")
     if len(runs) == 1:
         about[0] = f"run '{shown[0]}'; {about[0]}"
     span = _span(frame)
@@ -167,7 +186,7 @@ def _panel(frame: pl.DataFrame, panel: str, span: tuple[float, float], runs: lis
     )
     values = mine["value"].drop_nulls().drop_nans()
     floor = min(float(values.min() or 0.0), 0.0)  # type: ignore[arg-type]
-    y = alt.Y("value:Q", title=theme.axis_title(mine["axis"][0], 190), scale=alt.Scale(domainMin=floor))
+    y = alt.Y("value:Q", title=theme.axis_title(mine["axis"][0], 215), scale=alt.Scale(domainMin=floor))
     key = None if len(runs) == 1 else theme.strokes()
     color = alt.Color("run:N", scale=theme.colours(runs), legend=key)
     line = (
@@ -183,11 +202,11 @@ def _panel(frame: pl.DataFrame, panel: str, span: tuple[float, float], runs: lis
     )
     layers = [line]
     if len(ends):
-        for end, dash, where in (("as given", [6, 4], "left"), ("random order", [1, 3], "right")):
+        for end, where in (("as given", "left"), ("random order", "right")):
             part = ends.filter(pl.col("end") == end)
             if part.is_empty():
                 continue
-            rule = alt.Chart(inline(part)).mark_rule(strokeDash=dash, opacity=0.8)
+            rule = alt.Chart(inline(part)).mark_rule(strokeWidth=1, opacity=0.7)
             layers.append(rule.encode(y="value:Q", color=color))
             # at the side where curves are away from it, above the highest of the runs
             highest = alt.Chart(inline(part.sort("value").tail(1)))

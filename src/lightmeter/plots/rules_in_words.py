@@ -39,7 +39,7 @@ _MEANINGS = {
     "R": "recall",
     "P": "precision",
     "MeanExposure": "mean exposure of a group",
-    "DeltaGF": "which of two groups a ranking leans to",
+    "DeltaGF": "which of two groups is more of what people read",
     "DistrSim": "similarity to the target at one rank",
 }
 #: Of so many measures the kind is told as well.

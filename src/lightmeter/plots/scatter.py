@@ -14,7 +14,8 @@ from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair
 from lightmeter.plots.by_query import hair_told, medians, query_finding, query_points, split_by
 from lightmeter.plots.contours import SIDE, contours, to_pixels
-from lightmeter.plots.dots import domain_of, imbalance, points
+from lightmeter.plots.dots import crosses, domain_of, imbalance, points, reach, with_ends
+from lightmeter.plots.over_queries import INTERVAL, NO_TEST, why_none
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import (
     better_first,
@@ -31,6 +32,8 @@ from lightmeter.result import Result
 Array = NDArray[np.float64]
 #: Points that all get their name; of more, the notable ones.
 _ALL_NAMED = 24
+#: Runs that have their intervals drawn: more crosses would hide each other.
+_MOST_CROSSES = 8
 #: Runs that an order is told of.
 FEWEST_ORDERED = 5
 #: Queries that have their name in the picture, and whose two measures say the opposite of each other.
@@ -108,14 +111,20 @@ def tradeoff(
     frame = frame.with_columns(both=weights[0] * pl.col("x") + weights[1] * pl.col("y"))
     names = short_names(frame["name"].to_list()) if run is None else {n: n for n in frame["name"].to_list()}
     frame = frame.with_columns(label=pl.col("name").replace_strict(names))
-    domain = domain_of(frame["x"].to_numpy(), x), domain_of(frame["y"].to_numpy(), y)
+    crossed = run is None and len(frame) <= _MOST_CROSSES
+    if crossed:
+        frame = with_ends(frame, result, x, y)
+    domain = domain_of(reach(frame, "x"), x), domain_of(reach(frame, "y"), y)
     noted, why = _notable(frame, x, y, run is not None, mixed)
     spots = [to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]
     lines, levels = contours(weights, domain, spots) if mixed else ([], [])
     if run is None:
-        layers = [*lines, *points(frame, noted, x, y, domain, True, levels)]
+        bars, covers = crosses(frame, x, y, domain) if crossed else ([], [])
+        layers = [*lines, *bars, *points(frame, noted, x, y, domain, True, [*levels, *covers])]
         title = run_finding(frame.with_columns(label=pl.format("'{}'", "label")), x, y, mixed)
         of = f"means over {told_queries(frame, x, y)}"
+        unsure = f"blue lines: {INTERVAL}" if bars else why_none(result) if crossed else "intervals are not drawn"
+        unsure += f"; {NO_TEST}" if len(frame) > 1 else ""
     else:
         middle, boxes = medians(frame, domain) if len(frame) > 1 else ([], [])
         dots, heaped = query_points(frame, noted, x, y, domain, [*levels, *boxes])
@@ -132,6 +141,7 @@ def tradeoff(
     lines_told = f"dotted: combined score {weights[0]:g} {one} + {weights[1]:g} {two}" if mixed else ""
     about = [
         "; ".join(part for part in (of, lines_told, best_corner(x, y)) if part),
+        unsure if run is None else "",
         why + why_numbers if run is not None else "; ".join(part for part in (order_told(frame, x, y), why) if part),
         "; ".join(part for part in (meanings([x, y]), rules(result.conventions)) if part),
     ]

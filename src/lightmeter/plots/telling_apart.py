@@ -143,9 +143,12 @@ def _curves(frame: pl.DataFrame, alpha: float, before: str = "") -> Chart:
     level = alt.Chart(inline(pl.DataFrame({"at": [alpha], "told": [f"p = {alpha:g}"]})))
     layers.append(level.mark_rule(color=theme.INK, strokeWidth=1, strokeDash=[4, 3]).encode(y="at:Q"))
     right = theme.WIDTH - 100
+    # where lines cross the level at the far right, its name stands at the left
+    crossed = frame.filter(pl.col("pair") > 0.8 * last, pl.col("p").is_between(0.5 * alpha, 1.6 * alpha))
+    side, place = ("right", right) if crossed.is_empty() else ("left", 0)
     for look in (theme.RIM, {}):
-        told = level.mark_text(align="right", dx=-5, dy=-7, **({"color": theme.MUTED} | look))
-        layers.append(told.encode(x=alt.value(right), y="at:Q", text="told:N"))
+        told = level.mark_text(align=side, dx=5 if side == "left" else -5, dy=-7, **({"color": theme.MUTED} | look))
+        layers.append(told.encode(x=alt.value(place), y="at:Q", text="told:N"))
     return alt.layer(*layers).properties(width=right, height=theme.HEIGHT - 20)
 
 
@@ -172,10 +175,12 @@ def _one_pair(frame: pl.DataFrame, alpha: float, p: str = "p") -> Chart:
         fill=alt.Fill("told:N", scale=fills, legend=theme.legend(symbolStrokeColor=theme.BLUE)),
         tooltip=["measure:N", alt.Tooltip("p:Q", format=".4f")],
     )
-    numbers = [base.mark_text(align="left", dx=9, **look).encode(text="number:N") for look in (theme.RIM, {})]
+    # a column of their own, which no line crosses
+    wide = theme.WIDTH - 100
+    numbers = base.mark_text(align="left", dx=9).encode(x=alt.value(wide), text="number:N")
     level = alt.Chart(inline(pl.DataFrame({"at": [alpha]})))
     rule = level.mark_rule(color=theme.INK, strokeWidth=1, strokeDash=[4, 3]).encode(x="at:Q")
-    return alt.layer(rule, dots, *numbers).properties(width=theme.WIDTH - 100, height=max(30 * len(frame), 60))
+    return alt.layer(rule, dots, numbers).properties(width=wide, height=max(30 * len(frame), 60))
 
 
 def pair_finding(frame: pl.DataFrame, whom: str) -> str:

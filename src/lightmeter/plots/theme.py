@@ -15,9 +15,10 @@ from lightmeter.errors import LightmeterError
 from lightmeter.plots.backend import Chart, altair
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+BLACK = "#000000"
 INK, MUTED, FAINT = "#222222", "#666666", "#B8B8B8"
 #: Colours of series, in order of use.
-COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 4], [5, 2, 1, 2, 1, 2], [4, 6])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
@@ -141,7 +142,7 @@ def beside(*charts: Chart, columns: int = 2) -> Chart:
     plain = [chart.copy(deep=False) for chart in charts]
     for chart in plain:
         chart.config = alt.Undefined
-    whole = alt.concat(*plain, columns=columns)
+    whole = alt.concat(*plain, columns=columns, center=True)
     return whole.resolve_scale(color="independent", strokeDash="independent", shape="independent").configure(**config())
 
 
@@ -185,13 +186,18 @@ def colours(names: Sequence[str], fixed: dict[str, str] | None = None) -> Any:
 
 def dashes(names: Sequence[str], fixed: dict[str, list[int]] | None = None) -> Any:
     """A scale of dashes for series in the order given."""
-    picked = [(fixed or {}).get(n, DASHES[i % len(DASHES)]) for i, n in enumerate(names)]
+    picked = [(fixed or {}).get(n, DASHES[_turned(i)]) for i, n in enumerate(names)]
     return altair().Scale(domain=list(names), range=picked)
 
 
 def shapes(names: Sequence[str]) -> Any:
     """A scale of shapes for series in the order given."""
-    return altair().Scale(domain=list(names), range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
+    return altair().Scale(domain=list(names), range=[SHAPES[_turned(i)] for i in range(len(names))])
+
+
+def _turned(place: int) -> int:
+    """Which dash or shape: where colours begin anew, another one goes with each."""
+    return (place + place // len(COLOURS)) % len(COLOURS)
 
 
 def legend(**changes: Any) -> Any:

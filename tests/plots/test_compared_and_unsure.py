@@ -1,0 +1,211 @@
+"""What pictures compare with what, on which scale, and how sure their means are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.plots.conftest import DOCS, QRELS, collection, ordered_runs, rows_with, run, title
+from tests.plots.test_read_rightly import about, marks, nodes, titles
+
+import lightmeter as lm
+from lightmeter import plots
+from lightmeter.plots import over_queries, theme
+
+LEAN = "DeltaGF(by='side', positive='f', user=RBP(p=0.8))"
+MEAN = "MeanExposure(by='side', user=DCG(clip=False))"
+
+
+def fewer(first: str) -> lm.Result:
+    """A run of five documents of which two are ``f``; they or the others stand first."""
+    docs = ["f1", "m1", "f2", "m2", "m3"] if first == "f" else ["m1", "m2", "m3", "f1", "f2"]
+    c = lm.load(run={"one": {"q": docs, "r": docs}}, groups={"side": {d: d[0] for d in docs}})
+    return lm.evaluate(c, ["DeltaGF(by='side', positive='f', user=TopK(k=5))", MEAN])
+
+
+def test_the_fewer_can_get_more_each_and_less_in_all() -> None:
+    made = fewer("f")
+    leans, gets = plots.leaning(made, "DeltaGF(by='side', positive='f', user=TopK(k=5))"), plots.exposure(made)
+    # both are so, and each picture says why
+    assert float(made.values(MEAN, "one", "f")[0]) > float(made.values(MEAN, "one", "m")[0])
+    assert title(gets).startswith("side f gets more exposure per member than side m")
+    assert "a small group can get more per member and less in all" in about(gets)
+    assert "the fewer can get more exposure each, and less in all" in about(leans)
+
+
+@pytest.mark.parametrize(("user", "where"), [("ERR", "up to something relevant"), ("RBP(p=0.8)", "before people stop")])
+def test_leaning_explains_its_ends(user: str, where: str) -> None:
+    made = lm.evaluate(collection(one=run(1.0, 1)), f"DeltaGF(by='side', positive='f', user={user})")
+    told = about(plots.leaning(made, other="m"))
+    assert f"compared: what is read {where}; 0: half each, 1: only side f, -1: only side m" in told
+    assert "← more side m · mean DeltaGF (0: half each) · more side f →" in titles(plots.leaning(made, other="m"), "x")
+
+
+def test_leaning_has_the_ends_of_its_divergence() -> None:
+    made = lm.evaluate(collection(one=run(1.0, 1)), "DeltaGF(by='side', positive='f', div=JSD(base='e'), user=RBP)")
+    assert "0.693: only side f, -0.693: only" in about(plots.leaning(made))
+
+
+def test_a_lean_that_may_be_chance_is_told(result: lm.Result) -> None:
+    chart = plots.leaning(result, LEAN)
+    ends = result.intervals().filter(pl.col("measure") == str(lm.parse(LEAN, kind="measure")))
+    unsure = ends.filter(pl.col("low") <= 0, pl.col("high") >= 0)["run"].to_list()
+    assert unsure
+    told = about(chart).split("on both sides of 0, so the lean may be chance: ")[1].split(" compared:")[0]
+    assert all((f"'{name}'" in told) == (name in unsure) for name in result.runs)
+    drawn = rows_with(chart, "low", "high")
+    assert dict(drawn.select("name", "low").iter_rows()) == dict(ends.select("run", "low").iter_rows())
+
+
+def test_intervals_of_exposure_are_over_queries(result: lm.Result) -> None:
+    chart = plots.exposure(result)
+    ends = result.intervals().filter(pl.col("group").is_not_null())
+    wanted = {(r, g): (low, high) for r, g, low, high in ends.select("run", "group", "low", "high").iter_rows()}
+    drawn = rows_with(chart, "run", "group", "low", "high")
+    assert {(r, g): (a, b) for r, g, a, b in drawn.select("run", "group", "low", "high").iter_rows()} == wanted
+    assert "black lines: 95% interval over queries" in about(chart)
+
+
+def test_scores_and_tradeoff_draw_the_intervals_of_the_result(result: lm.Result) -> None:
+    ends = result.intervals().filter(pl.col("measure") == "nDCG@5")
+    wanted = dict(zip(ends["run"], zip(ends["low"], ends["high"], strict=True), strict=True))
+    shown = rows_with(plots.scores(result), "measure", "low").filter(pl.col("measure") == "nDCG@5")
+    assert dict(zip(shown["run"], zip(shown["low"], shown["high"], strict=True), strict=True)) == wanted
+    chart = plots.tradeoff(result, "nDCG@5", "EED(user=RBP(p=0.5))")
+    drawn = rows_with(chart, "x_low", "x_high")
+    assert dict(zip(drawn["name"], zip(drawn["x_low"], drawn["x_high"], strict=True), strict=True)) == wanted
+    for told in (about(plots.scores(result)), about(chart)):
+        assert "95% interval over queries" in told
+        assert "no test" in told
+    low, high = next(
+        n["encoding"]["x"]["scale"]["domain"] for n in nodes(chart.to_dict()) if "x" in n.get("encoding", {})
+    )
+    assert low <= min(v for v, _ in wanted.values())
+    assert high >= max(v for _, v in wanted.values())
+
+
+def test_many_runs_have_no_crosses() -> None:
+    made = lm.evaluate(collection(**{f"r{i}": run(1.0, i) for i in range(9)}), ["nDCG@5", "RR"])
+    assert "intervals are not drawn; no test" in about(plots.tradeoff(made))
+    assert not [m for m in marks(plots.tradeoff(made), "rule") if m.get("color") == theme.BLUE]
+
+
+def test_why_there_is_no_interval_is_told() -> None:
+    one = lm.load(
+        run={"a": {"q": DOCS}, "b": {"q": DOCS[::-1]}},
+        qrels={"q": QRELS["q1"]},
+        groups={"side": {"d0": "f", "d1": "m"}},
+    )
+    made = lm.evaluate(one, ["nDCG@5", "RR", MEAN, LEAN])
+    for chart in (plots.scores(made), plots.tradeoff(made), plots.exposure(made), plots.leaning(made)):
+        assert "no intervals: one query" in about(chart)
+
+
+def test_many_queries_take_the_normal_interval(result: lm.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(over_queries, "_MANY", 5)
+    made = over_queries.means_over_queries(result, result.measures[:1])
+    value = result.values("nDCG@5", "good")
+    row = made.filter(pl.col("run") == "good").row(0, named=True)
+    half = 1.959964 * float(np.std(value, ddof=1)) / len(value) ** 0.5
+    assert (row["low"], row["high"]) == pytest.approx((value.mean() - half, value.mean() + half))
+
+
+def test_queries_with_weights_have_no_interval() -> None:
+    c = lm.load(run={"one": run(1.0, 1)}, qrels=QRELS, sequence=["q0", "q0", "q1", "q2"])
+    made = lm.evaluate(c, ["nDCG@5", "RR"])
+    assert made.weight is not None
+    assert "no intervals: queries have weights" in about(plots.scores(made))
+
+
+def test_arrows_tell_the_net_change(result: lm.Result) -> None:
+    chart = plots.arrows(result, [("good", "poor"), ("poor", "fair")], "nDCG@5", "EED(user=RBP(p=0.5))")
+    x = {r: float(np.mean(result.values("nDCG@5", r))) for r in result.runs}
+    way = "improves" if x["fair"] > x["good"] else "hurts"
+    assert title(chart).split("; in all, from 'good' to 'fair', it ")[1].startswith(f"{way} nDCG@5")
+    assert f"in all: nDCG@5 from {x['good']:.3f} to {x['fair']:.3f} ({x['fair'] - x['good']:+.3f}), EED" in about(chart)
+    apart = plots.arrows(result, [("good", "poor"), ("good", "fair")], "nDCG@5", "EED(user=RBP(p=0.5))")
+    assert "in all" not in title(apart) + about(apart)
+
+
+def test_randomisation_names_its_scales(sweep: lm.SweepResult) -> None:
+    chart = plots.randomisation(sweep, policy="PlackettLuce")
+    ideal = lm.evaluate(collection(best=ordered_runs()[0]), "EER(user=RBP(p=0.5))").mean()["value"][0]
+    assert titles(chart, "y") == {
+        "mean EED (0 to 1.33, lower is better)",
+        f"mean EER (ideal: {ideal:.3f}, higher is better)",
+    }
+    assert "EED: sum of squared exposure of documents; EER: sum of exposure times an ideal ranking's" in about(chart)
+
+
+def test_agreement_says_what_comes_first() -> None:
+    runs = {name: run(shift, i) for i, (name, shift) in enumerate([("a", 3.0), ("b", 1.0), ("c", -2.0)])}
+    lower = lm.compare(collection(**runs), ["nDCG@5", "EED(user=RBP(p=0.5))"], resamples=100, changed=0)
+    assert "the best run first (by EED that is the run with the lowest value)?" in about(plots.agreement(lower))
+    higher = lm.compare(collection(**runs), ["nDCG@5", "RR"], resamples=100, changed=0)
+    assert "in the same order, the best run first?" in about(plots.agreement(higher))
+
+
+def test_no_line_crosses_the_numbers_of_one_pair() -> None:
+    good, bad = ordered_runs()
+    two = lm.compare(collection(good=good, bad=bad), ["nDCG@5", "RR"], resamples=200, changed=0)
+    chart = plots.significance(two)
+    (numbers,) = [n for n in nodes(chart.to_dict()) if isinstance(n.get("mark"), dict) and n["mark"]["type"] == "text"]
+    assert numbers["encoding"]["x"]["value"] >= chart.to_dict()["width"]
+
+
+@pytest.mark.parametrize(("late", "side"), [(0.05, "left"), (0.001, "right")])
+def test_the_level_has_its_name_where_no_line_crosses_it(late: float, side: str) -> None:
+    from lightmeter.plots.telling_apart import _curves
+
+    rows = [("m", "m", i + 1, p, 9, 10) for i, p in enumerate([0.001] * 9 + [late])]
+    frame = pl.DataFrame(rows, schema=["name", "measure", "pair", "p", "significant", "pairs"], orient="row")
+    assert {m["align"] for m in marks(_curves(frame, 0.05), "text")} == {side}
+
+
+def bars_of(groups: int) -> Any:
+    docs = [f"d{i}" for i in range(2 * groups)]
+    land = {d: f"land {i % groups}" for i, d in enumerate(docs)}
+    made = lm.evaluate(
+        lm.load(run={"one": {"q": docs, "r": docs[::-1]}}, groups={"land": land}), "MeanExposure(by='land')"
+    )
+    scale = next(
+        n["scale"] for n in nodes(plots.exposure(made).to_dict()) if "range" in n.get("scale", {}) for n in [n]
+    )
+    return scale["range"]
+
+
+def test_no_colour_stands_for_two_groups() -> None:
+    assert len(set(bars_of(7))) == 7
+    # more groups than colours: the names beside the bars tell them apart, and no colour seems to
+    assert set(bars_of(8)) == {theme.BLUE}
+
+
+def test_no_two_series_look_alike() -> None:
+    names = [f"s{i}" for i in range(20)]
+    for pattern in (theme.dashes(names), theme.shapes(names)):
+        looks = list(zip(theme.colours(names).to_dict()["range"], map(str, pattern.to_dict()["range"]), strict=True))
+        assert len(set(looks)) == len(names)
+
+
+def test_beside_is_centred(result: lm.Result) -> None:
+    assert plots.beside(plots.leaning(result, LEAN), plots.scores(result)).to_dict()["center"] is True
+
+
+def test_names_keep_clear_of_the_medians() -> None:
+    from lightmeter.plots.by_query import medians
+    from lightmeter.plots.labels import covered
+
+    frame = pl.DataFrame({"x": [0.0, 0.5, 1.0], "y": [0.0, 0.5, 1.0]})
+    _, taken = medians(frame, ((0.0, 1.0), (0.0, 1.0)))
+    boxes = np.array(taken)
+    # anywhere on the lines a name would cover them
+    for at in (50.0, 150.0, 350.0):
+        assert covered((at - 5, 195.0, at + 5, 205.0), boxes) > 0
+        assert covered((195.0, at - 5, 205.0, at + 5), boxes) > 0
+
+
+def test_intervals_of_a_comparison_have_its_level() -> None:
+    made = lm.compare(collection(a=run(3.0, 1), b=run(1.0, 2)), "nDCG@5", resamples=100, changed=0, alpha=0.1)
+    assert "lines: 90% interval over queries" in about(plots.scores(made))
