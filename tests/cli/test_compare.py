@@ -152,6 +152,7 @@ def test_the_manifest(lightmeter, folder):
         ((*RUNS, "-m", "AP", "--segment", "kind"), "To compare within a segment, give --qrels with its queries only"),
         ((*RUNS, "-m", "AP", "--queries", "queries.csv"), "takes no --segment and no --queries"),
         ((*RUNS, "-m", "AP", "--fail-if", "RR < 1"), "RR is not compared. Accepted: AP. Add -m for it"),
+        ((*RUNS, "-m", "JME_GI"), "JME_GI(user=RBP(p=0.8)) is reduced over queries and has no value for one"),
         ((*RUNS, "-m", "AP", "--fail-if", "AP = 1"), "Write == instead of ="),
         ((*RUNS, "-m", "AP", "--test", ""), "--test is an empty text"),
     ],

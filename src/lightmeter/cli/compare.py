@@ -19,7 +19,7 @@ from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
 from lightmeter.cli.writing import NARROW, terminal_width
 from lightmeter.comparing.comparison import Comparison
-from lightmeter.comparing.making import compare
+from lightmeter.comparing.making import check_by_query, compare
 from lightmeter.comparing.testing import TESTS
 from lightmeter.comparing.words import latex, markdown, text
 from lightmeter.errors import LightmeterError
@@ -51,6 +51,7 @@ class Request(request_of.Request):
             gates = read_gates(self.fail_if)
             measures = [read_measure(measure) for measure in self.measures]
             policy = None if self.policy is None else read_policy(self.policy, self.ties)
+        check_by_query(measures)  # before anything that they need is asked for
         _check_gates(gates, measures)
         collection = request_of.load_collection(self, measures)
         inputs = request_of.inputs_of(self, collection, [*measures, policy], modules)

@@ -245,7 +245,18 @@ def _check(
 def _check_measures(result: Result) -> None:
     if result.weight is not None:
         raise LightmeterError("the queries of the result have weights, and tests by query have none.")
-    for measure in result.measures:
+    check_by_query(result.measures)
+
+
+def check_by_query(measures: Iterable[Measure]) -> None:
+    """Refuse measures that have no value for a single query.
+
+    Raises
+    ------
+    LightmeterError
+        Where one is reduced over queries.
+    """
+    for measure in measures:
         if measure.across_queries:
             raise LightmeterError(
                 f"{measure} is reduced over queries and has no value for one, so that runs cannot be tested on it. "
