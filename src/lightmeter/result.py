@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.errors import LightmeterError
+from lightmeter.errors import LightmeterError, TermError
+from lightmeter.notation import parse
 from lightmeter.values import Values
 
 if TYPE_CHECKING:
@@ -160,6 +162,9 @@ class Result:
             Which run (may be left out where there is one) and group.
         """
         wanted = str(measure)
+        if isinstance(measure, str) and all(str(c.measure) != wanted for c in self.cells):
+            with suppress(TermError):  # the same measure, its parameters in another order or its defaults spelt out
+                wanted = str(parse(measure, kind="measure"))
         found = [
             c for c in self.cells if str(c.measure) == wanted and run in (None, c.run) and group in (None, c.group)
         ]

@@ -68,3 +68,19 @@ def test_both_ways_of_counting_agree(unknown: str, values: int, monkeypatch: pyt
     assert all(0 < v < 1 for v in counted)
     for one, other in pairwise([counted, pieces, added]):
         assert one == pytest.approx(other, abs=1e-13)
+
+
+@pytest.mark.parametrize("values", [4, 40])
+def test_a_query_has_the_value_it_has_alone_and_at_a_cutoff_beside_whole_rankings(values: int) -> None:
+    rng = np.random.default_rng(values)
+    docs = [f"d{i}" for i in range(60)]
+    groups = {"g": {d: f"v{rng.integers(values):02}" for d in docs}}
+    run = {f"q{i}": [str(d) for d in rng.permutation(docs)[:20]] for i in range(5)}
+    qrels = {q: {d: int(rng.integers(3)) for d in ranking} for q, ranking in run.items()}
+    asked = [f"GF(by='g', user=ERR(max_grade=2){div}){cut}" for div in ("", ", div=TV") for cut in ("", "@4")]
+    together = lm.evaluate(lm.load(run=run, qrels=qrels, groups=groups), asked)
+    for query in run:
+        alone = lm.load(run={query: run[query]}, qrels={query: qrels[query]}, groups=groups)
+        for measure in asked:
+            mine = together.values(measure)[list(run).index(query)]
+            assert mine == pytest.approx(lm.evaluate(alone, [measure]).values(measure)[0], abs=1e-13)

@@ -316,3 +316,10 @@ def test_reasons_of_values() -> None:
     out = as_values(np.array([-math.inf, math.nan, 0.0]))
     assert out.reasons().tolist() == ["infinite", "undefined", None]
     assert np.isnan(out.value).tolist() == [True, True, False]
+
+
+def test_values_of_a_measure_written_another_way() -> None:
+    c = lm.load(run={"q": ["a", "b"]}, groups=GROUPS)
+    r = lm.evaluate(c, ["GF(by='g', div=TV, user=RBP(p=0.5))@2"])
+    # the first rank is half of the target, the second equals it: .5 * .5 + .25 * 1
+    assert r.values("GF(user=RBP(p=0.50), by='g', div=TV)@2").tolist() == r.values(r.measures[0]).tolist() == [0.5]
