@@ -74,18 +74,6 @@ def test_share_of_the_curve_above_is_counted() -> None:
     assert finding(same, areas) == "A and B give the same relevance at every disparity"
 
 
-def test_policies_are_compared_run_by_run(sweep: lm.SweepResult, result: lm.Result) -> None:
-    chart = plots.policies(sweep, result, "nDCG@5")
-    shown = rows_with(chart, "area", "static")
-    for name, policy in itertools.product(("good", "poor"), ("PlackettLuce", "RankTransposition")):
-        row = shown.filter(pl.col("run") == name, pl.col("policy") == policy)
-        assert row["area"].to_list() == [pytest.approx(sweep.area(policy, name))]
-        assert row["static"].to_list() == [pytest.approx(float(np.nanmean(result.values("nDCG@5", name))))]
-    wins = sum(sweep.area("PlackettLuce", r) > sweep.area("RankTransposition", r) for r in result.runs)
-    assert f"for {wins} of 3 runs, not for " in title(chart) or wins == 3
-    assert shown["static"].is_sorted(descending=True)
-
-
 def test_randomisation_shows_eed_and_eer(sweep: lm.SweepResult) -> None:
     chart = plots.randomisation(sweep, policy="PlackettLuce")
     raw = sweep.curve(raw=True).filter(

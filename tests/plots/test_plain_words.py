@@ -113,17 +113,6 @@ def test_best_line_is_off_the_frame(sweep: lm.SweepResult) -> None:
     assert all(d[1] >= 1.04 * top or d[1] > top + 0.02 for d in domains)
 
 
-def test_policies_name_the_exceptions() -> None:
-    from lightmeter.plots.by_policy import order_finding
-
-    rows = [(f"r{i}", p, a) for i in range(5) for p, a in (("A", 0.5), ("B", 0.4 if i < 4 else 0.6))]
-    frame = pl.DataFrame(rows, schema=["run", "policy", "area"], orient="row")
-    assert order_finding(frame, ["A", "B"]) == "A gives more area (EEAUC) than B for 4 of 5 runs, not for 'r4'"
-    assert order_finding(frame.filter(pl.col("run") != "r4"), ["A", "B"]).endswith("for every run")
-    equal = frame.with_columns(area=pl.lit(0.5))
-    assert order_finding(equal, ["A", "B"]) == "A and B give the same area (EEAUC)"
-
-
 def test_four_fifths_are_told_apart_from_chance() -> None:
     def part(value: list[float], high: list[float]) -> pl.DataFrame:
         cutoff = list(range(1, len(value) + 1))

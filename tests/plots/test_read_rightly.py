@@ -310,22 +310,6 @@ def test_the_group_left_out_is_the_nearest_to_equal() -> None:
         assert set(rows_with(chart, "group", "cutoff", "low")["group"]) == {f"g {x}" for x in "bcdefg"}
 
 
-def test_policies_are_tested_on_the_same_queries() -> None:
-    from lightmeter.plots.by_policy import tests_told
-
-    scores = {f"q{i}": {f"d{j}": 3.0 * (i + 2) / 20 * (8 - j) for j in range(8)} for i in range(12)}
-    grades = {q: {"d0": 1, f"d{2 + i % 3}": 1} for i, q in enumerate(scores)}
-    sweep = lm.sweep(lm.load({"x": scores}, grades), ["PlackettLuce", "RankTransposition"], "RBP(p=0.5)")
-    areas = sweep.per_query().filter(pl.col("measure") == "EEAUC").pivot(on="policy", index="query", values="value")
-    gap = (areas["PlackettLuce"] - areas["RankTransposition"]).to_numpy()
-    t = gap.mean() / (gap.std(ddof=1) / np.sqrt(len(gap)))
-    assert abs(t) > 2.3  # beyond the 5% point of Student's t with 11 degrees of freedom
-    frame = pl.DataFrame({"run": ["x", "x"]})
-    told = tests_told(sweep, frame, ["PlackettLuce", "RankTransposition"], "RBP(p=0.5)")
-    assert told.startswith("the same queries have both: their own areas differ for 1 of 1 run")
-    assert tests_told(sweep, frame, ["PlackettLuce"], "RBP(p=0.5)") == ""
-
-
 def test_squares_near_a_median_are_counted() -> None:
     from lightmeter.plots.by_query import hair_told
 

@@ -9,9 +9,12 @@ import polars as pl
 
 from lightmeter.errors import LightmeterError
 from lightmeter.notation import parse
+from lightmeter.output.plain import printable
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.rules_in_words import meanings, policy_words, rules
+from lightmeter.plots.backend import Chart, altair
+from lightmeter.plots.policy_gaps import LEVEL, gap_finding, gaps_frame
+from lightmeter.plots.policy_panels import PANEL, areas_panel, gaps_panel
+from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.scatter import FEWEST_ORDERED
 from lightmeter.plots.users_in_words import user_words
 from lightmeter.plots.words import (
@@ -22,15 +25,9 @@ from lightmeter.plots.words import (
     measure_of,
     number,
     one_of,
-    quoted,
     short_names,
 )
 from lightmeter.result import Result
-
-#: Areas that differ by less are equal.
-_EQUAL = 1e-9
-#: Level of the tests between policies.
-_LEVEL = 0.05
 
 if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult
@@ -81,51 +78,90 @@ def policies(sweep: SweepResult, result: Result, measure: Any = None, *, user: s
     LightmeterError
         Where sweep and result share no run, or something has to be named.
     """
-    alt = altair()
     one = measure_of(measure, result.measures)
     frame = policies_frame(sweep, result, one, user)
+    user = one_of("user", user, [c.user for c in sweep.curves])
+    kinds = _kinds(sweep, frame)
+    by = next(c.by for c in sweep.curves if c.user == user)
+    gaps = gaps_frame(sweep, frame["run"].unique(maintain_order=True).to_list(), kinds, user, by)
     short = short_names(frame["run"].to_list())
     rows = {r: f"{short[r]} ({number(v)})" for r, v in frame.select("run", "static").iter_rows()}
-    areas = frame.group_by("policy").agg(pl.col("area").mean()).sort("area", descending=True)
-    kinds = areas["policy"].to_list()
-    text = {kind: policy_words(kind) for kind in kinds}
-    shown = [text[kind] for kind in kinds]
-    frame = frame.with_columns(row=pl.col("run").replace_strict(rows), series=pl.col("policy").replace_strict(text))
-    y = alt.Y(
-        "row:N",
-        sort=list(rows.values()),
-        title=None,
-        axis=alt.Axis(grid=True, ticks=False, domain=False, labelPadding=6),
+    frame, gaps = (
+        f.with_columns(row=pl.col("run").replace_strict(rows, return_dtype=pl.String)) for f in (frame, gaps)
     )
-    shift = alt.YOffset("series:N", scale=alt.Scale(domain=shown, paddingOuter=0.6))
-    key = theme.legend(direction="vertical")
-    color = alt.Color("series:N", scale=theme.colours(shown), legend=key)
-    base = alt.Chart(inline(frame)).encode(y=y, yOffset=shift)
-    x = alt.X("area:Q", title="EEAUC: area below the disparity-relevance curve (0 to 1, higher is better)")
-    bars = base.mark_rule(strokeWidth=1.5, opacity=0.6).encode(x=alt.X("low:Q"), x2="high:Q", color=color)
-    points = base.mark_point(filled=True, size=75, opacity=1).encode(
-        x=x,
-        color=color,
-        shape=alt.Shape("series:N", scale=theme.shapes(shown), legend=key),
-        tooltip=["run:N", "policy:N", alt.Tooltip("area:Q", format=".4f"), alt.Tooltip("static:Q", format=".4f")],
-    )
-    chart = alt.layer(bars, points).properties(width=theme.WIDTH - 100, height=max(len(rows) * 26, 80))
-    user_name = one_of("user", user, [c.user for c in sweep.curves])
-    way = {1.0: "best", -1.0: "lowest, which is best,", 0.0: "highest"}[better_first(one)]
-    told_user = user_words([parse(user_name, kind="user")])
-    n = sorted(set(frame["n"].to_list()))
-    kept = rules(sweep.conventions, ["depth"])
+    order, column = list(rows.values()), f"run ({brief([one])[0]})"
+    left, width = areas_panel(frame, kinds, order, column, areas_told(frame)), theme.WIDTH + 40
+    chart: Chart = left
+    title = f"{kinds[0]}: areas (EEAUC) of {counted(len(rows), 'run')}"
+    if len(gaps):
+        chart = altair().hconcat(left, gaps_panel(gaps, kinds, order), spacing=24)
+        width, title = 2 * PANEL + 180, gap_finding(gaps)
+    elif len(kinds) > 1:
+        title = f"{listed(kinds)}: no run has an area by more than one"
     about = [
-        order_told(frame, kinds, brief([one])[0], better_first(one) or 1.0),
-        f"in brackets {one}, {meanings([one]).split(': ', 1)[1]}; {way} at the top",
-        tests_told(sweep, frame, kinds, user_name),
-        f"{' to '.join(f'{v:,}' for v in dict.fromkeys((n[0], n[-1])))} queries; lines: 95% interval; "
-        f"user {listed(told_user.values())}" + (f"; {kept}" if kept else ""),
+        gaps_told(gaps, max(frame["n"].to_list())) or f"areas: {areas_told(frame)}",
+        f"{order_of(one)}{order_told(frame, kinds, better_first(one) or 1.0)}",
+        reader_told(sweep, user),
     ]
-    return theme.finished(chart, order_finding(frame, kinds), about, theme.WIDTH + 40)
+    return theme.finished(chart, title, about, width)
 
 
-def order_told(frame: pl.DataFrame, kinds: list[str], measure: str, sign: float = 1.0) -> str:
+def _kinds(sweep: SweepResult, frame: pl.DataFrame) -> list[str]:
+    """The policies: of two the one with the larger areas first, of more that which the sweep was given first."""
+    there = set(frame["policy"])
+    given = [p for p in dict.fromkeys(c.policy for c in sweep.curves) if p in there]
+    if len(given) != 2:
+        return given
+    mean = dict(frame.group_by("policy").agg(pl.col("area").mean()).iter_rows())
+    return sorted(given, key=lambda p: -mean[p])
+
+
+def gaps_told(gaps: pl.DataFrame, queries: int) -> str:
+    """How the differences were tested."""
+    if gaps.is_empty():
+        return ""
+    if not gaps["p"].is_finite().any():
+        return f"differences are not tested: {'one query' if queries == 1 else 'nothing varies over resampled queries'}"
+    tests = counted(int(gaps["p"].is_finite().sum()), "test")
+    test = f"t over resampled queries, p < {LEVEL:g} by Holm for {tests}"
+    return f"differences: paired ({test}), each with its own 95% interval; 0: the same area"
+
+
+def areas_told(frame: pl.DataFrame) -> str:
+    """What the intervals of the areas are."""
+    n = sorted(set(frame["n"].to_list()))
+    queries = " to ".join(f"{v:,}" for v in dict.fromkeys((n[0], n[-1])))
+    over = f"over {queries} {'query' if n[-1] == 1 else 'queries'}"
+    if n[-1] == 1 or not frame["low"].is_finite().any():
+        return f"{over}; no intervals"
+    return f"95% intervals {over}" + ("; overlap tells little" if frame["policy"].n_unique() > 1 else "")
+
+
+def order_of(measure: Any) -> str:
+    """In which order the runs stand."""
+    way = {1.0: "best", -1.0: "lowest, which is best,", 0.0: "highest"}[better_first(measure)]
+    words = meanings([measure]).split(": ", 1)[1]
+    return f"rows: by {measure} of the ranking as given, in brackets, {way} at the top: {words}"
+
+
+def reader_told(sweep: SweepResult, user: str) -> str:
+    """For whom the areas are, and how much of a ranking they look at."""
+    words = listed(user_words([parse(user, kind="user")]).values())
+    kept = rules(sweep.conventions, ["depth"])
+    return (
+        f"areas are for the user {printable(user)}"
+        + (
+            f", of whom {words.split(': ', 1)[1]}"
+            if user.startswith("RBP(")
+            else f" ({words})"
+            if words != user
+            else ""
+        )
+        + (f"; {kept}" if kept else "")
+    )
+
+
+def order_told(frame: pl.DataFrame, kinds: list[str], sign: float = 1.0) -> str:
     """How far the order of the runs by a measure is the order by area, under each policy."""
     from lightmeter.statistics.correlation import kendall
 
@@ -134,60 +170,5 @@ def order_told(frame: pl.DataFrame, kinds: list[str], measure: str, sign: float 
         part = frame.filter(pl.col("policy") == kind)
         if len(part) >= FEWEST_ORDERED:
             taus.append((kind, sign * kendall(part["static"].to_numpy(), part["area"].to_numpy()).tau))
-    told = listed([f"{number(t)} with {k}" for k, t in taus if np.isfinite(t)])
-    return f"Kendall's tau of the orders by {measure} and area (1: same, -1: opposite): {told}" if told else ""
-
-
-def tests_told(sweep: SweepResult, frame: pl.DataFrame, kinds: list[str], user: str) -> str:
-    """For how many runs the areas under two policies differ beyond chance.
-
-    The same queries have both, so intervals that overlap do not tell.
-    """
-    from lightmeter.statistics.adjust import adjusted
-    from lightmeter.statistics.paired import paired_test
-
-    if len(kinds) != 2:
-        return ""
-    areas = sweep.per_query().filter(pl.col("measure") == "EEAUC", pl.col("user") == user)
-    first = areas["by"].unique(maintain_order=True).to_list()[:1]
-    areas = areas.filter(pl.col("by").eq_missing(pl.lit(first[0] if first else None, pl.String)))
-    p = []
-    for run in frame["run"].unique(maintain_order=True):
-        both = areas.filter(pl.col("run") == run).pivot(on="policy", index="query", values="value")
-        both = both.drop_nulls([k for k in kinds if k in both.columns])
-        gap = (both[kinds[0]] - both[kinds[1]]).to_numpy() if set(kinds) <= set(both.columns) else np.zeros(0)
-        gap = gap[np.isfinite(gap)]
-        p.append(float(paired_test(gap[None, :], "t").p[0]) if len(gap) > 1 else np.nan)
-    tested = np.isfinite(p)
-    if not tested.any():
-        return ""
-    few = int((adjusted(np.array(p), "holm") < _LEVEL).sum())
-    return (
-        f"the same queries have both: their own areas differ for {few} of {counted(int(tested.sum()), 'run')} "
-        f"(paired t, Holm, p < {_LEVEL:g})"
-    )
-
-
-def order_finding(frame: pl.DataFrame, kinds: list[str]) -> str:
-    """Which policy gives more area, and for which runs it does not."""
-    if len(kinds) < 2:
-        return f"{kinds[0]}: areas (EEAUC) of {counted(len(frame), 'run')}"
-    pair = frame.pivot(on="policy", index="run", values="area").drop_nulls(kinds[:2])
-    gap, n = pair[kinds[0]] - pair[kinds[1]], len(pair)
-    if not n:
-        return "No run has both policies"
-    wins, losses = int((gap > _EQUAL).sum()), int((gap < -_EQUAL).sum())
-    first, second, most = (kinds[0], kinds[1], wins) if wins >= losses else (kinds[1], kinds[0], losses)
-    if not most:
-        return f"{first} and {second} give the same area (EEAUC)"
-    # as they stand beside their points
-    names = quoted(short_names(frame["run"].to_list()))
-    if n == 1:
-        which = names[pair["run"][0]]
-    elif most == n:
-        which = "every run"
-    else:
-        beaten = gap > _EQUAL if first == kinds[0] else gap < -_EQUAL
-        rest = [names[r] for r in pair.filter(~beaten)["run"]]
-        which = f"{most} of {n} runs, not for {listed(rest, 3)}"
-    return f"{first} gives more area (EEAUC) than {second} for {which}"
+    told = listed([f"{number(t)} by {k}" for k, t in taus if np.isfinite(t)])
+    return f"; Kendall's tau with the order by area (1: same, -1: opposite): {told}" if told else ""
