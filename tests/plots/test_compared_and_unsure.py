@@ -13,6 +13,8 @@ from tests.plots.test_read_rightly import about, marks, nodes, titles
 import lightmeter as lm
 from lightmeter import plots
 from lightmeter.plots import over_queries, theme
+from lightmeter.plots.leaning_in_words import leaning_finding
+from lightmeter.plots.looking_in_words import finding
 
 LEAN = "DeltaGF(by='side', positive='f', user=RBP(p=0.8))"
 MEAN = "MeanExposure(by='side', user=DCG(clip=False))"
@@ -30,17 +32,19 @@ def test_the_fewer_can_get_more_each_and_less_in_all() -> None:
     leans, gets = plots.leaning(made, "DeltaGF(by='side', positive='f', user=TopK(k=5))"), plots.exposure(made)
     # both are so, and each picture says why
     assert float(made.values(MEAN, "one", "f")[0]) > float(made.values(MEAN, "one", "m")[0])
-    assert title(gets).startswith("side f gets more exposure per member than side m")
+    assert title(gets).startswith("Side f gets more exposure per member than side m")
     assert "a small group can get more per member and less in all" in about(gets)
     assert "the fewer can get more exposure each, and less in all" in about(leans)
 
 
-@pytest.mark.parametrize(("user", "where"), [("ERR", "up to something relevant"), ("RBP(p=0.8)", "before people stop")])
+@pytest.mark.parametrize(
+    ("user", "where"), [("ERR", "until something relevant is found"), ("RBP(p=0.8)", "before people stop")]
+)
 def test_leaning_explains_its_ends(user: str, where: str) -> None:
     made = lm.evaluate(collection(one=run(1.0, 1)), f"DeltaGF(by='side', positive='f', user={user})")
     told = about(plots.leaning(made, other="m"))
-    assert f"compared: what is read {where}; 0: half each, 1: only side f, -1: only side m" in told
-    assert "← more side m · mean DeltaGF (0: half each) · more side f →" in titles(plots.leaning(made, other="m"), "x")
+    assert f"compared: the documents read {where}; 0: balanced, half each, 1: only side f, -1: only side m" in told
+    assert "← more side m · mean DeltaGF (0: balanced) · more side f →" in titles(plots.leaning(made, other="m"), "x")
 
 
 def test_leaning_has_the_ends_of_its_divergence() -> None:
@@ -53,8 +57,12 @@ def test_a_lean_that_may_be_chance_is_told(result: lm.Result) -> None:
     ends = result.intervals().filter(pl.col("measure") == str(lm.parse(LEAN, kind="measure")))
     unsure = ends.filter(pl.col("low") <= 0, pl.col("high") >= 0)["run"].to_list()
     assert unsure
-    told = about(chart).split("on both sides of 0, so the lean may be chance: ")[1].split(" compared:")[0]
-    assert all((f"'{name}'" in told) == (name in unsure) for name in result.runs)
+    told = title(chart)
+    even = [r for r in result.runs if abs(float(np.nanmean(result.values(LEAN, r)))) < 0.05]
+    assert set(unsure) - set(even)
+    assert all(f"'{name}'" in told for name in set(unsure) - set(even))
+    assert "hardly to side f" in told
+    assert told.endswith(f"hold 0), {len(even)} about even")
     drawn = rows_with(chart, "low", "high")
     assert dict(drawn.select("name", "low").iter_rows()) == dict(ends.select("run", "low").iter_rows())
 
@@ -209,3 +217,137 @@ def test_names_keep_clear_of_the_medians() -> None:
 def test_intervals_of_a_comparison_have_its_level() -> None:
     made = lm.compare(collection(a=run(3.0, 1), b=run(1.0, 2)), "nDCG@5", resamples=100, changed=0, alpha=0.1)
     assert "lines: 90% interval over queries" in about(plots.scores(made))
+
+
+def leans(*rows: tuple[str, float, float, float]) -> str:
+    frame = pl.DataFrame(rows, schema=["name", "value", "low", "high"], orient="row")
+    return leaning_finding(frame, "f", "m", None, {n: n for n in frame["name"]}, (0.05, 0.02))
+
+
+def test_a_lean_whose_interval_reaches_0_is_hardly_one() -> None:
+    sure, far = ("x", -0.7, -0.8, -0.5), ("y", -0.3, -0.4, -0.1)
+    assert leans(far, sure) == "Every run leans to m, x the most (-0.700)"
+    assert leans(("z", -0.08, -0.15, -0.003), far, sure) == (
+        "2 of 3 runs lean to m, x the most (-0.700); z hardly to m (its interval ends near 0)"
+    )
+    assert leans(("z", -0.08, -0.15, -0.021), sure) == "Every run leans to m, x the most (-0.700)"
+    assert leans(("w", 0.2, -0.1, 0.5), ("z", -0.08, -0.15, -0.003)) == (
+        "No run surely leans to a side: w hardly to f, z hardly to m (their intervals hold 0 or end near it)"
+    )
+    assert leans(("z", -0.2, -0.5, 0.1)) == "z leans hardly to m (its interval holds 0)"
+    # two that are about the same lead together, so none is named
+    assert leans(("y", -0.69, -0.8, -0.5), sure) == "Every run leans to m"
+    assert leans(("w", 0.049, 0.04, 0.06), sure) == "1 of 2 runs leans to m, 1 about even"
+
+
+def test_the_key_has_the_colours_that_are_drawn() -> None:
+    docs = {"q": ["f1", "m1"], "r": ["m1", "f1"]}
+    both = lm.load(run={"one": docs}, groups={"side": {"f1": "f", "m1": "m"}})
+    even = lm.evaluate(both, "DeltaGF(by='side', positive='f', user=RBP(p=0.5))@1")
+    split = plots.leaning(even, run="one", other="m")
+    assert colours_of(split) == ["leans to side f", "leans to side m"]
+    assert colours_of(plots.leaning(even, other="m")) == ["about even: within 0.05 of 0"]
+    assert title(plots.leaning(even, other="m")) == "'one' is about even (0.000)"
+    assert "each query as it is: nothing to estimate, so no interval" in about(split)
+
+
+def colours_of(chart: Any) -> list[str]:
+    scale: dict[str, list[str]] = next(
+        n["scale"] for n in nodes(chart.to_dict()) if "leans" in str(n.get("scale")) or "even" in str(n.get("scale"))
+    )
+    assert len(scale["domain"]) == len(scale["range"])
+    return scale["domain"]
+
+
+def test_intervals_of_leaning_do_not_cut_the_bars(result: lm.Result) -> None:
+    chart = plots.leaning(result, LEAN)
+    assert {m["color"] for m in marks(chart, "rule") + marks(chart, "tick")} == {theme.INK}
+
+
+def test_intervals_narrower_than_a_line_are_told() -> None:
+    docs = [f"d{i}" for i in range(40)]
+    groups = {"side": {d: "fm"[i % 2] for i, d in enumerate(docs)}}
+
+    def told(change: int) -> str:
+        ranked = {"q": docs, "r": docs, "s": docs[:change] + docs[change:][::-1]}
+        return about(plots.exposure(lm.evaluate(lm.load(run={"one": ranked}, groups=groups), MEAN)))
+
+    assert "narrower than drawn" in told(38)
+    assert "narrower than drawn" not in told(0)
+
+
+def test_scores_label_the_balance(result: lm.Result) -> None:
+    spec = plots.scores(result).to_dict()
+    panel = next(p for p in spec["concat"] if "DeltaGF" in str(p["title"]["text"]))
+    (axis,) = [n["axis"] for n in nodes(panel) if "values" in n.get("axis", {})]
+    assert 0 in axis["values"]
+    assert 3 <= len(axis["values"]) <= 7
+    assert "of 4 measures that have a best" in title(plots.scores(result))
+
+
+def test_sensitive_is_not_better() -> None:
+    runs = {name: run(shift, i) for i, (name, shift) in enumerate([("a", 3.0), ("b", 1.0), ("c", -2.0)])}
+    made = lm.compare(collection(**runs), ["nDCG@5", "RR"], resamples=100, changed=0)
+    told = about(plots.significance(made))
+    assert "a measure that tells more pairs apart is not a better one" in told
+    assert "3 runs, 6 queries" in told
+    assert "put the 3 runs (means over 6 queries) in the same order" in about(plots.agreement(made))
+
+
+def seen(
+    *weight: float, series: str = "RBP: some", low: float | None = None, high: float | None = None
+) -> pl.DataFrame:
+    """A curve by rank, with a band from rank 2 on that is ``low`` below it and ``high`` above."""
+    ranks = len(weight)
+    rows = {"series": [series] * ranks, "rank": list(range(1, ranks + 1)), "weight": [float(w) for w in weight]}
+    band = {
+        name: [w + by if by is not None and i else (w if by is not None else None) for i, w in enumerate(weight)]
+        for name, by in (("low", low), ("high", high))
+    }
+    return pl.DataFrame(rows | band, schema_overrides={"low": pl.Float64, "high": pl.Float64})
+
+
+def test_attention_says_which_models_fit() -> None:
+    estimate = seen(1, 0.5, 0.4, 0.3, 0.2, 0.1, series="estimated from clicks", low=-0.05, high=0.05)
+    inside = seen(1, 0.52, 0.38, 0.3, 0.2, 0.1)
+    once = seen(1, 0.52, 0.38, 0.3, 0.2, 0.2, series="DCG: other")
+    never = seen(1, 0.9, 0.9, 0.9, 0.9, 0.1, series="Inverse: one over the rank")
+    told = finding(pl.concat([estimate, never, once, inside]), [])
+    assert told == (
+        "RBP fits the estimate from clicks (within the band at all 5 ranks with one); "
+        "DCG nearly fits (outside the band at 1 of 5 ranks, as chance may have it); "
+        "Inverse does not fit (outside the band at 4 of 5 ranks)"
+    )
+    # without a band, or on another scale, it is told what the last rank gets
+    bare = seen(1, 0.5, 0.4, series="estimated from clicks")
+    assert finding(pl.concat([bare, seen(1, 0.9, 0.8)]), []).startswith(
+        "Of the attention of rank 1, rank 3 gets 40% as"
+    )
+    assert finding(pl.concat([estimate, seen(0.5, 0.3)]), []).startswith("Of attention, rank 2 gets")
+
+
+def test_attention_tells_its_clicks() -> None:
+    rng = np.random.default_rng(3)
+    rank = np.tile(np.arange(1, 7), 600)
+    shown = {"query": np.repeat(np.arange(30), 120), "doc": (rank + np.arange(3600) // 6) % 7, "rank": rank}
+    log = pl.DataFrame(shown | {"clicked": (rng.random(3600) < 0.8 / rank).astype(int)})
+    chart = plots.attention(lm.estimate_attention(log, method="pairs"), "Inverse", "RBP(p=0.9)")
+    assert f"30 queries, {log['clicked'].sum():,} clicks; band: 95% interval of each rank by itself" in about(chart)
+    assert "RBP does not fit" in title(chart)
+
+
+def test_curves_say_what_is_sure(sweep: lm.SweepResult) -> None:
+    told = about(plots.curve(sweep))
+    assert "order of their area (EEAUC); in brackets: its 95% interval over queries; lines have none" in told
+    assert "areas of both policies differ beyond chance for 0 of 3 runs (paired test, Holm, p < 0.05)" in told
+    assert "best: top left" in told
+    assert "alpha goes up from 0 (random order) along a line" in told
+    runs = collection(**{f"r{i}": run(1.0, i) for i in range(7)})
+    many = plots.curve(lm.sweep(runs, "PlackettLuce", "RBP(p=0.5)", resamples=5))
+    assert "no interval drawn; no test" in about(many)
+    assert not [t for t in rows_with(many, "panel", "told", "at")["told"].drop_nulls() if "[" in t]
+
+
+def test_distributions_have_no_interval(small: lm.Collection) -> None:
+    chart = plots.distribution_at(small, "DistrSim(by='level', div=RNOD)@3", ["q1", "q2"])
+    assert "no interval: each query as it is" in about(chart)

@@ -55,7 +55,7 @@ def test_finding_of_curves_flips() -> None:
 
 
 def test_share_of_the_curve_above_is_counted() -> None:
-    from lightmeter.plots.tradeoffs import finding
+    from lightmeter.plots.curves_in_words import finding
 
     # two straight lines that cross at x = .25: the first is above on the 74 places right of it, of 99
     frame = pl.DataFrame(
@@ -71,7 +71,7 @@ def test_share_of_the_curve_above_is_counted() -> None:
     areas = pl.DataFrame({"run": ["p", "p"], "policy": ["A", "B"], "area": [0.5, 0.25]})
     assert finding(frame, areas) == "A gives more relevance than B at 75% of disparities"
     same = frame.with_columns(relevance=pl.lit(0.5))
-    assert finding(same, areas) == "A and B give the same relevance at every disparity"
+    assert finding(same, areas) == "A and B give about the same relevance at every disparity"
 
 
 def test_randomisation_shows_eed_and_eer(sweep: lm.SweepResult) -> None:
@@ -211,7 +211,7 @@ def test_exposure_bars_start_at_zero_and_tell_the_ratio(result: lm.Result) -> No
     good = dict(shown.filter(pl.col("run") == "good").select("group", "value").iter_rows())
     most, least = sorted(good, key=lambda g: -good[g])
     told = re.search(
-        rf"side {most} gets more exposure per member than side {least} in 'good' \(([\d.]+) times", title(chart)
+        rf"[Ss]ide {most} gets more exposure per member than side {least} in 'good' \(([\d.]+) times", title(chart)
     )
     assert told
     # who divides the numbers beside the bars finds the ratio of the title
@@ -251,8 +251,9 @@ def test_where_the_cutoffs_are() -> None:
         (0, 1, 1, 1, 0): "from k = 2 to 8",
         (0, 0, 1, 1, 1): "from k = 4 on",
         (1, 1, 0, 0, 0): "up to k = 2",
-        # of k = 1 to 8 all but 2, on the straight lines that are drawn
-        (1, 0, 1, 1, 0): "at 88% of all k up to k = 8",
+        (1, 0, 1, 1, 0): "at k = 1 and from k = 4 to 8",
+        (0, 1, 0, 1, 1): "at k = 2 and from k = 8 on",
+        (1, 0, 1, 0, 1): "at 3 of 5 cutoffs drawn",
     }
     for holds, words in told.items():
         assert _where(frame, 1.0 - 2.0 * pl.Series(holds)).replace("\u00a0", " ") == words
@@ -286,7 +287,7 @@ def test_scores_count_the_best(comparison: lm.Comparison) -> None:
     )
     assert title(flipped) == "'y' has the best mean nDCG@5 and EEL"
     equal = plots.scores(lm.evaluate(collection(x=ordered(True), y=ordered(True)), ["nDCG@5"]))
-    assert title(equal) == "All runs are equal by the measure"
+    assert title(equal) == "All runs are about the same by the measure"
 
 
 def test_distribution_is_that_of_the_measure() -> None:
@@ -399,7 +400,7 @@ def test_undefined_query_has_no_bars() -> None:
     chart = plots.distribution_at(c, "DistrSim(by='side')@2", ["q", "r"])
     bars = rows_with(chart, "series", "share").filter(~pl.col("wanted"))
     assert set(bars["query"]) == {"q"}
-    assert title(chart) == "All runs are equally near to the target at rank 2 for query q; undefined for r"
+    assert title(chart) == "All runs are about equally near to the target at rank 2 for query q; undefined for r"
     with pytest.raises(lm.LightmeterError, match="undefined for r"):
         plots.distribution_at(c, "DistrSim(by='side')@2", "r")
 

@@ -12,11 +12,10 @@ from tests.plots.test_every_picture import PICTURES
 from tests.plots.test_read_rightly import about, marks, nodes
 
 import lightmeter as lm
-from lightmeter.plots import rules_in_words, theme
-from lightmeter.plots.agreeing import _ink, _light
+from lightmeter.plots import rules_in_words
 from lightmeter.plots.by_query import REST, SPLIT, _heaps
 from lightmeter.plots.contours import SIDE, contours, to_pixels
-from lightmeter.plots.cutoffs_shown import _where, four_fifths
+from lightmeter.plots.cutoffs_shown import _where, four_fifths, reversal
 
 
 @pytest.mark.parametrize("name", [n for n in PICTURES if n != "beside"])
@@ -37,9 +36,9 @@ def test_rules_that_cannot_matter_are_left_out() -> None:
     tied = rules | {"ties": "file (score descending, then file order); 10 documents tied"}
     assert rules_in_words.rules(tied) == "equal scores as in the file"
     gone = rules | {"unknown side": "x 0.1% of documents, 0.0% of exposure (exposure as 1/log2(rank + 1))"}
-    assert rules_in_words.rules(gone) == "unknown group: counts for all alike"
+    assert rules_in_words.rules(gone) == "documents of unknown group count equally for every group"
     assert rules_in_words.rules(gone | {"unknown": "drop (keeps its rank, belongs to no group)"}) == (
-        "unknown group: keeps its rank, counts for none"
+        "documents of unknown group keep their rank and count for no group"
     )
 
 
@@ -48,7 +47,7 @@ def test_rules_of_a_result_in_words() -> None:
     c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     told = about(lm.plots.tradeoff(lm.evaluate(c, ["RR", "GF(by='side', user=RBP(p=0.5))"])))
     assert "equal scores by document id" in told
-    assert "unknown group: counts for all alike" in told
+    assert "documents of unknown group count equally for every group" in told
     assert "RR: reciprocal rank (relevance); GF: group fairness" in told
 
 
@@ -95,7 +94,12 @@ def test_levels_stay_in_the_frame() -> None:
 def test_areas_stand_in_the_panels(sweep: lm.SweepResult) -> None:
     shown = rows_with(lm.plots.curve(sweep), "panel", "told", "at")
     told = shown.filter(pl.col("panel") == "run good")["told"].drop_nulls().to_list()
-    areas = [f"{p} {sweep.area(p, 'good'):.3f}" for p in ("PlackettLuce", "RankTransposition")]
+    ends = sweep.summary().filter(pl.col("measure") == "EEAUC", pl.col("run") == "good")
+    areas = [
+        f"{p} {sweep.area(p, 'good'):.3f} [{low:.3f}, {high:.3f}]"
+        for p, low, high in ends.filter(pl.col("policy") != "frontier").select("policy", "low", "high").iter_rows()
+    ]
+    assert len(areas) == 2
     assert sorted(told) == sorted([*areas, "area below (EEAUC)"])
     places = shown.filter(pl.col("panel") == "run good", pl.col("told").is_not_null())["at"]
     assert len(set(places)) == 3
@@ -119,24 +123,38 @@ def test_four_fifths_are_told_apart_from_chance() -> None:
         made = {"cutoff": cutoff, "value": value, "high": high, "low": [0.0] * len(value)}
         return pl.DataFrame(made).with_columns(group=pl.lit("b"), reference=pl.lit("a"), even=pl.lit(1.0))
 
-    assert four_fifths(part([0.5, 0.7], [0.9, 0.95]), ["b"]) == (
-        "b is below four fifths at every cutoff (the whole band nowhere)"
-    )
-    assert four_fifths(part([0.5, 0.7], [0.9, 0.75]), ["b"]).replace("\u00a0", " ") == (
-        "b is below four fifths at every cutoff (the whole band at k = 2)"
-    )
+    sure = "b is below four fifths at every cutoff; surely, with its whole band, at"
+    assert four_fifths(part([0.5, 0.7], [0.9, 0.95]), ["b"]) == f"{sure} none of 2 cutoffs with a band"
+    assert four_fifths(part([0.5, 0.7], [0.9, 0.75]), ["b"]) == f"{sure} 1 of 2 cutoffs with a band"
+    assert four_fifths(part([0.5, 0.7], [0.7, 0.75]), ["b"]) == f"{sure} all of 2 cutoffs with a band"
     assert four_fifths(part([0.9, 0.9], [1.1, 1.1]), ["b"]) == "b is never below four fifths"
 
 
-def test_share_of_all_k_is_that_of_the_drawn_line() -> None:
-    # from k = 10 to 100 the line is straight in log k: above 0 between, below 0 at the ends
-    frame = pl.DataFrame({"cutoff": [10, 20, 100]})
-    gap = pl.Series([-1.0, 1.0, -1.0])
-    k = np.arange(10, 101)
-    drawn = np.where(k <= 20, -1 + 2 * np.log(k / 10) / np.log(2), 1 - 2 * np.log(np.maximum(k, 20) / 20) / np.log(5))
-    assert _where(frame, gap).startswith(f"at {(drawn < 0).mean():.0%} of all k")
-    # where something holds to the end, it holds from its first cutoff on
-    assert _where(frame, pl.Series([1.0, -1.0, -1.0])).replace("\u00a0", " ") == "from k = 20 on"
+def test_many_stretches_are_counted() -> None:
+    frame = pl.DataFrame({"cutoff": [1, 10, 20, 30, 40, 50, 100]})
+    gap = pl.Series([1.0, -1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
+    assert _where(frame, gap).replace("\u00a0", " ") == "at 4 of 6 cutoffs drawn from k = 10 on"
+
+
+def test_a_reversal_at_the_top_is_told() -> None:
+    made = {"cutoff": [1, 2, 3, 10, 20], "value": [None, 2.0, 1.005, 0.7, 0.8], "high": [None, None, None, 0.9, 0.95]}
+    frame = pl.DataFrame(made).with_columns(
+        group=pl.lit("b"), reference=pl.lit("a"), even=1.0, low=pl.col("high") - 0.5
+    )
+    told = reversal(frame, True, ["b"]).replace("\u00a0", " ")
+    # what is 1.005 times as much is about equal
+    assert told == "b has more at k = 2, where there is no band"
+    assert reversal(frame.filter(pl.col("cutoff") > 2), True, ["b"]) == ""
+    banded = frame.with_columns(high=pl.col("high").fill_null(3.0), low=pl.col("low").fill_null(0.1))
+    assert reversal(banded, False, ["b"]).replace("\u00a0", " ") == "b is commoner at k = 2"
+    more = frame.with_columns(value=2 - pl.col("value"), low=pl.lit(1.1), high=pl.lit(1.9))
+    assert reversal(more, True, ["b"]).replace("\u00a0", " ") == "b has less at k = 2"
+
+
+def test_attention_of_an_audit_is_a_formula(audit: lm.AuditResult) -> None:
+    told = about(lm.plots.cutoffs(audit))
+    assert "attention of a rank: 1/log2(rank + 1), 0 below the cutoff" in told
+    assert "DCG(" not in told + about(lm.plots.exposure(audit, cutoff=20))
 
 
 def test_what_is_off_the_scale_is_told() -> None:
@@ -154,15 +172,19 @@ def test_what_is_off_the_scale_is_told() -> None:
 
 
 def test_letters_have_contrast() -> None:
-    for tau in np.linspace(-1, 1, 41):
-        end = theme.BLUE if tau > 0 else theme.ORANGE
-        cell = [255 + abs(tau) * (int(end[i : i + 2], 16) - 255) for i in (1, 3, 5)]
-        light, dark = _light(cell) + 0.05, _light([0x22] * 3) + 0.05
-        ratio = 1.05 / light if _ink(float(tau)) == "white" else light / dark
-        # AA of WCAG 2 asks for 4.5; no letter of two colours can have less than this
-        assert ratio >= (1.05 / dark) ** 0.5
-    assert _light([255, 255, 255]) == pytest.approx(1.0)
-    assert _ink(1.0) == "white"
+    def light(color: list[float]) -> float:
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in color)]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
+
+    runs = {name: run(shift, i) for i, (name, shift) in enumerate([("a", 3.0), ("b", 1.0), ("c", -2.0)])}
+    spec = lm.plots.agreement(lm.compare(collection(**runs), ["nDCG@5", "RR"], resamples=100, changed=0)).to_dict()
+    scale = next(n["scale"] for n in nodes(spec) if n.get("scale", {}).get("interpolate"))
+    for color in scale["range"]:
+        # AA of WCAG 2 asks for 4.5
+        assert light([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / light([0x22] * 3) > 6
+    # each number of the key stands beside a square of its colour
+    key = next(n["legend"] for n in nodes(spec) if "values" in (n.get("legend") or {}))
+    assert (key["type"], key["values"]) == ("symbol", [1, 0.5, 0, -0.5, -1])
 
 
 def shares(first: dict[str, Any], second: dict[str, Any]) -> Any:
@@ -191,7 +213,7 @@ def test_small_leads_are_called_so() -> None:
     names = {"x": "x", "y": "y"}
     measure = lm.parse("DistrSim(by='level')@4", kind="measure")
     near = finding({("q", "x"): 0.839, ("q", "y"): 0.834}, ["q"], names, measure)
-    assert near == "x is nearest to the target at rank 4 for query q (by a hair: 0.839 against 0.834)"
+    assert near == "All runs are about equally near to the target at rank 4 for query q"
     far = finding({("q", "x"): 0.839, ("q", "y"): 0.734}, ["q"], names, measure)
     assert far == "x is nearest to the target at rank 4 for query q"
 

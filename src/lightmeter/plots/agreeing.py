@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.margins import TAU, counts
 from lightmeter.plots.rules_in_words import meanings
 from lightmeter.plots.telling_apart import column_names
 from lightmeter.plots.words import counted, listed
@@ -17,9 +17,9 @@ from lightmeter.plots.words import counted, listed
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison
 
-#: Taus that differ by less are equal in words.
-_SAME = 5e-3
 _CELL = 58
+#: Pairs of measures that a title names one by one.
+_NAMED = 2
 
 
 def agreement_frame(comparison: Comparison) -> pl.DataFrame:
@@ -78,19 +78,24 @@ def agreement(comparison: Comparison) -> Chart:
             )
         )
         .otherwise(pl.lit("")),
-        ink=pl.col("tau").fill_nan(None).fill_null(0.0).map_elements(_ink, pl.String),
     )
     axis = {"ticks": False, "domain": False, "grid": False, "labelPadding": 6}
     base = alt.Chart(inline(frame)).encode(
         x=alt.X("a:N", sort=order, title=None, axis=alt.Axis(orient="bottom", labelAngle=-35, **axis)),
         y=alt.Y("b:N", sort=order, title=None, axis=alt.Axis(**axis)),
     )
-    scale = alt.Scale(domain=[-1, 0, 1], range=[theme.ORANGE, "#FFFFFF", theme.BLUE], interpolate="rgb")
+    # light enough for dark letters
+    scale = alt.Scale(domain=[-1, 0, 1], range=[theme.ORANGE, "#FFFFFF", theme.SKY], interpolate="rgb")
     key = alt.Legend(
         title=["tau: 1 same order,", "-1 opposite"],
         orient="right",
-        gradientLength=120,
-        values=[-1, -0.5, 0, 0.5, 1],
+        # squares, so that each number stands beside its colour
+        type="symbol",
+        symbolType="square",
+        symbolSize=260,
+        symbolStrokeColor=theme.FAINT,
+        symbolStrokeWidth=1,
+        values=[1, 0.5, 0, -0.5, -1],
         format=".1f",
     )
     cells = base.mark_rect(stroke="white", strokeWidth=2).encode(
@@ -103,9 +108,8 @@ def agreement(comparison: Comparison) -> Chart:
             alt.Tooltip("high:Q", format=".2f"),
         ],
     )
-    ink = alt.condition("datum.ink === 'white'", alt.value("white"), alt.value(theme.INK))
-    value = base.mark_text(dy=-6, fontSize=12, fontWeight="bold").encode(text="told:N", color=ink)
-    span = base.mark_text(dy=9, fontSize=9).encode(text="span:N", color=ink)
+    value = base.mark_text(dy=-6, fontSize=12, fontWeight="bold").encode(text="told:N")
+    span = base.mark_text(dy=9, fontSize=9).encode(text="span:N")
     size = max(len(order) - 1, 1) * (_CELL + 14)
     chart = alt.layer(cells, value, span).properties(width=size, height=max(len(order) - 1, 1) * _CELL)
     names = column_names(comparison)
@@ -114,9 +118,10 @@ def agreement(comparison: Comparison) -> Chart:
     ]
     lower = f" (by {listed(lowest)} that is the run with the lowest value)" if lowest else ""
     level = f"{100 * (1 - comparison.plan.alpha):.6g}%"
+    queries = counted(len(comparison.result.queries), "query", "queries")
     about = [
-        f"Kendall's tau: do two measures put the {counted(int(frame['n'][0]), 'run')} in the same order, the best run "
-        f"first{lower}? Below it: Long and Cliff's {level} interval",
+        f"Kendall's tau: do two measures put the {counted(int(frame['n'][0]), 'run')} (means over {queries}) in "
+        f"the same order, the best run first{lower}? Below it: Long and Cliff's {level} interval",
         meanings([c.measure for c in comparison.columns]),
     ]
     about[0] += "; few runs: the intervals are rough" if int(frame["n"][0]) < 10 else ""
@@ -132,37 +137,31 @@ def tau_finding(frame: pl.DataFrame) -> str:
     most, least = rows[0], rows[-1]
     if len(rows) == 1:
         return f"Kendall's tau of the orders by {most['a']} and {most['b']} is {_two(most['tau'])}"
-    if most["tau"] - least["tau"] < _SAME:
-        return f"All pairs of measures order the runs as much alike (tau {_two(most['tau'])})"
-    tops = [r for r in rows if most["tau"] - r["tau"] < _SAME]
-    lows = [r for r in rows if r["tau"] - least["tau"] < _SAME]
-    told = f"{_whom(tops)} order the runs most alike (tau {_two(most['tau'])})"
-    return f"{told}, {_whom(lows)} least ({_two(least['tau'])})"
+    if not counts(most["tau"] - least["tau"], TAU):
+        return f"All pairs of measures order the runs about as much alike ({_span(rows)})"
+    tops = [r for r in rows if not counts(most["tau"] - r["tau"], TAU)]
+    lows = [r for r in rows if not counts(r["tau"] - least["tau"], TAU)]
+    return f"{_whom(tops)} order the runs most alike ({_span(tops)}), {_whom(lows)} least ({_span(lows)})"
 
 
-def _whom(rows: list[dict[str, str]]) -> str:
+def _span(rows: list[dict[str, Any]]) -> str:
+    """The tau of pairs that are about the same: the numbers as they stand in the picture."""
+    ends = list(dict.fromkeys(_two(f(r["tau"] for r in rows)) for f in (min, max)))
+    return f"tau {' to '.join(ends)}"
+
+
+def _whom(rows: list[dict[str, Any]]) -> str:
     """Which measures the pairs are of, or how many pairs there are."""
     ends = [{r["a"], r["b"]} for r in rows]
     everyone = list(dict.fromkeys(name for r in rows for name in (r["a"], r["b"])))
     if len(rows) == len(everyone) * (len(everyone) - 1) // 2:
         return listed(everyone)
+    if len(rows) <= _NAMED:
+        return " and ".join(f"{r['a']} with {r['b']}" for r in rows)
     shared = set.intersection(*ends)
     if len(shared) == 1:
         return f"{shared.pop()} and each of {len(rows)} others"
     return f"{len(rows)} pairs of measures"
-
-
-def _ink(tau: float) -> str:
-    """White or dark letters, whichever have more contrast to the colour of a cell."""
-    end = theme.BLUE if tau > 0 else theme.ORANGE
-    cell = [255 + abs(tau) * (int(end[i : i + 2], 16) - 255) for i in (1, 3, 5)]
-    return "white" if 1.05 / (_light(cell) + 0.05) > (_light(cell) + 0.05) / (_light([0x22] * 3) + 0.05) else theme.INK
-
-
-def _light(color: Sequence[float]) -> float:
-    """Relative luminance of red, green and blue from 0 to 255 (WCAG 2)."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in color)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def _told(tau: float, low: float, high: float) -> str:

@@ -15,6 +15,7 @@ from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
 from lightmeter.plots.dots import axis, domain_of, points
 from lightmeter.plots.labels import along
+from lightmeter.plots.margins import counts, margin_of
 from lightmeter.plots.over_queries import NO_TEST
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.scatter import (
@@ -65,10 +66,11 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     # where a measure has no better side, up and down are all that can be told
     directed = bool(better_first(x) and better_first(y))
     signs = (better_first(x), better_first(y)) if directed else (1.0, 1.0)
+    least = margins(frame, x, y)
     rows = []
     for before, after in made:
         (x0, y0), (x1, y1) = at[before], at[after]
-        effect = _effect(signs[0] * (x1 - x0), signs[1] * (y1 - y0), directed)
+        effect = _effect(signs[0] * (x1 - x0), signs[1] * (y1 - y0), directed, least)
         px, py = (x1 - x0) / (domain[0][1] - domain[0][0]), (y1 - y0) / (domain[1][1] - domain[1][0])
         length = math.hypot(px, py) * SIDE
         # the head ends at the rim of the point
@@ -78,6 +80,7 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
                 "before": before,
                 "after": after,
                 "effect": effect,
+                "length": length,
                 "x": x0,
                 "y": y0,
                 "x2": x1 - back * (x1 - x0),
@@ -101,7 +104,7 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
         tooltip=["before:N", "after:N"],
     )
     heads = (
-        base.transform_filter(f"datum.effect != '{_STILL}'")
+        base.transform_filter("datum.length > 0")
         .mark_point(shape="triangle", filled=True, size=110, opacity=1)
         .encode(x=axis("x2", x, domain[0]), y=axis("y2", y, domain[1]), angle=alt.Angle("angle:Q", scale=None))
     )
@@ -115,11 +118,11 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     corner = best_corner(x, y)
     about = [
         f"means over {told_queries(frame, x, y)}" + f"; {NO_TEST}" + (f"; {corner}" if corner else ""),
-        "arrows: from before a change to after it, " + _chain(made, names),
+        "; ".join(part for part in ("arrows: " + _chain(made, names), _small(moved)) if part),
         net_told(made, at, x, y),
         "; ".join(part for part in (meanings([x, y]), rules(result.conventions)) if part),
     ]
-    title = arrow_finding(moved, quoted(names), x, y) + net_finding(made, at, quoted(names), x, y)
+    title = arrow_finding(moved, at, quoted(names), x, y, least) + net_finding(made, at, quoted(names), x, y, least)
     return theme.finished(chart, title, about, SIDE + 110)
 
 
@@ -133,9 +136,9 @@ _EFFECTS = {
     (0, -1): (theme.VERMILLION, [9, 3, 2, 3]),
     (-1, -1): (theme.VERMILLION, [2, 2]),
 }
-_WORDS = {True: {1: "better", -1: "worse", 0: "equal"}, False: {1: "higher", -1: "lower", 0: "equal"}}
+_SAME = "about the same"
+_WORDS = {True: {1: "better", -1: "worse", 0: _SAME}, False: {1: "higher", -1: "lower", 0: _SAME}}
 _VERBS = {True: {1: "improve", -1: "hurt"}, False: {1: "raise", -1: "lower"}}
-_STILL = "no change"
 #: Changes that a title tells one by one, and runs of a chain that is told.
 _MOST_NAMED, _LONGEST = 3, 5
 
@@ -145,14 +148,32 @@ def _linked(made: Sequence[tuple[Any, ...]]) -> bool:
     return all(a[1] == b[0] for a, b in itertools.pairwise(made))
 
 
-def net_finding(made: Sequence[tuple[Any, ...]], at: Mapping[str, Point], names: dict[str, str], x: Any, y: Any) -> str:
+def margins(frame: pl.DataFrame, x: Any, y: Any) -> Point:
+    """The least changes of both measures that count."""
+    return margin_of(x, frame["x"].to_list()), margin_of(y, frame["y"].to_list())
+
+
+def _small(moved: pl.DataFrame) -> str:
+    """What about the same means, where it is said."""
+    said = any(_SAME in effect for effect in moved["effect"])
+    return f"{_SAME}: changed by less than 1% of the range" if said else ""
+
+
+def net_finding(
+    made: Sequence[tuple[Any, ...]],
+    at: Mapping[str, Point],
+    names: dict[str, str],
+    x: Any,
+    y: Any,
+    least: Point,
+) -> str:
     """What several changes in a row do in all: from the first run to the last."""
     if len(made) < 2 or not _linked(made):
         return ""
     first, last = made[0][0], made[-1][1]
     if first == last:
         return "; in all nothing has changed"
-    return f"; in all, from {names[first]} to {names[last]}, it {_done(at[first], at[last], x, y)}"
+    return f"; in all, from {names[first]} to {names[last]}, it {_done(at[first], at[last], x, y, least)}"
 
 
 def net_told(made: Sequence[tuple[Any, ...]], at: Mapping[str, Point], x: Any, y: Any) -> str:
@@ -173,23 +194,23 @@ def _chain(made: list[tuple[Any, ...]], names: dict[str, str]) -> str:
 def _told(effect: tuple[int, int], directed: bool) -> str:
     """An effect on two measures in words, whichever of them it is that changes."""
     one, two = (_WORDS[directed][e] for e in effect)
-    if effect == (0, 0):
-        return _STILL
     return f"both {one}" if one == two else f"one {one}, one {two}"
 
 
-def _effect(dx: float, dy: float, directed: bool) -> str:
-    signs = [0 if abs(d) < 1e-12 else 1 if d > 0 else -1 for d in (dx, dy)]
+def _effect(dx: float, dy: float, directed: bool, least: Point) -> str:
+    signs = [0 if not counts(d, m) else 1 if d > 0 else -1 for d, m in zip((dx, dy), least, strict=True)]
     return _told((max(signs), min(signs)), directed)
 
 
-def arrow_finding(moved: pl.DataFrame, names: dict[str, str], x: Any, y: Any) -> str:
+def arrow_finding(
+    moved: pl.DataFrame, at: Mapping[str, Point], names: dict[str, str], x: Any, y: Any, least: Point
+) -> str:
     """What the changes do."""
     directed = bool(better_first(x) and better_first(y))
     effects = moved["effect"].to_list()
     if len(effects) == 1:
         row = moved.row(0, named=True)
-        told = _done((row["x"], row["y"]), (row["x2"], row["y2"]), x, y)
+        told = _done(at[row["before"]], at[row["after"]], x, y, least)
         return f"From {names[row['before']]} to {names[row['after']]} the change {told}"
     kinds = {_told(k, directed): k for k in _EFFECTS}
     if len(effects) <= _MOST_NAMED:
@@ -203,30 +224,27 @@ def arrow_finding(moved: pl.DataFrame, names: dict[str, str], x: Any, y: Any) ->
     return f"Of {len(effects)} changes {listed(parts, len(kinds))}"
 
 
-def _done(start: Point, end: Point, x: Any, y: Any) -> str:
+def _done(start: Point, end: Point, x: Any, y: Any, least: Point) -> str:
     """What one change does to each measure by name."""
     directed = bool(better_first(x) and better_first(y))
     signs = (better_first(x), better_first(y)) if directed else (1.0, 1.0)
     changes = [sign * (b - a) for sign, a, b in zip(signs, start, end, strict=True)]
-    still = [abs(change) < 1e-12 for change in changes]
     done: dict[str, list[str]] = {}
-    for name, change, same in zip(brief([x, y]), changes, still, strict=True):
-        verb = "changes neither" if all(still) else "leaves" if same else None
-        done.setdefault(verb or f"{_VERBS[directed][1 if change > 0 else -1]}s", []).append(name)
-    return " and ".join(
-        f"{verb} {(' nor ' if 'neither' in verb else ' and ').join(what)}" + (" as it is" if verb == "leaves" else "")
-        for verb, what in sorted(done.items(), key=lambda part: part[0] == "leaves")
-    )
+    for name, change, enough in zip(brief([x, y]), changes, least, strict=True):
+        verb = f"{_VERBS[directed][1 if change > 0 else -1]}s" if counts(change, enough) else "hardly changes"
+        done.setdefault(verb, []).append(name)
+    told = sorted(done.items(), key=lambda part: part[0] == "hardly changes")
+    return " and ".join(f"{verb} {' and '.join(what)}" for verb, what in told)
 
 
 def _verb(effect: tuple[int, int], n: int, directed: bool) -> str:
     """What so many changes do to both measures."""
     s = "s" if n == 1 else ""
-    first, second = ({1: _VERBS[directed][1], -1: _VERBS[directed][-1], 0: "leave"}[e] + s for e in effect)
-    if effect == (0, 0):
-        return f"change{s} nothing"
+    first, second = (
+        {1: _VERBS[directed][1] + s, -1: _VERBS[directed][-1] + s, 0: f"hardly change{s}"}[e] for e in effect
+    )
     if first == second:
         return f"{first} both measures"
-    if effect == (0, -1):
-        return f"{second} one and {first} the other as it is"
-    return f"{first} one and {second} the other" + (" as it is" if effect[1] == 0 else "")
+    # what hardly changes is told last
+    first, second = (second, first) if effect == (0, -1) else (first, second)
+    return f"{first} one and {second} the other"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -11,15 +11,15 @@ from lightmeter.errors import LightmeterError
 from lightmeter.measures.groups import DeltaGF
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.leaning_in_words import EVEN, compared, leaning_finding
+from lightmeter.plots.margins import LITTLE, margin_of
 from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import (
     brief,
     counted,
     group_name,
-    listed,
     measure_of,
-    number,
     one_of,
     quoted,
     short_names,
@@ -28,10 +28,9 @@ from lightmeter.result import Result
 
 #: Bars that have their name beside them.
 _NAMED = 60
-#: Values nearer to 0 are written as 0.000 and lean to no side.
-_BALANCED = 5e-4
+#: Values nearer to 0 than this, of a measure from -1 to 1, are about even; as a share of what it can be.
+_ABOUT_EVEN = 0.025
 _BAR, _QUERY = 16, 50
-_EVEN = "0: half each"
 
 
 def leaning_frame(result: Result, measure: Any = None, run: str | None = None) -> pl.DataFrame:
@@ -90,18 +89,26 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
     if frame.is_empty():
         raise LightmeterError(f"{one} is nowhere defined, so there is nothing to draw.")
     toward, away = _sides(result, one, other)
-    even, more = (_EVEN, "more ") if isinstance(one, DeltaGF) else ("0: balanced", "")
+    more = "more " if isinstance(one, DeltaGF) else ""
+    least = about_even(one, frame["value"].to_list())
     names = short_names(frame["name"].to_list()) if run is None else {n: n for n in frame["name"].to_list()}
     frame = frame.with_columns(
         label=pl.col("name").replace_strict(names),
-        side=pl.when(pl.col("value") >= 0).then(pl.lit(f"leans to {toward}")).otherwise(pl.lit(f"leans to {away}")),
+        side=pl.when(pl.col("value").abs() < least)
+        .then(pl.lit(f"about even: within {least:.2g} of 0"))
+        .when(pl.col("value") > 0)
+        .then(pl.lit(f"leans to {toward}"))
+        .otherwise(pl.lit(f"leans to {away}")),
     )
-    sides = [f"leans to {toward}", f"leans to {away}"]
+    looks = {f"leans to {toward}": theme.BLUE, f"leans to {away}": theme.ORANGE}
+    looks |= {f"about even: within {least:.2g} of 0": theme.FAINT}
+    # a colour that is nowhere is not in the key either
+    sides = [side for side in looks if side in set(frame["side"])]
     ends = [c for c in ("value", "low", "high") if c in frame.columns]
     most = max(abs(v) for c in ends for v in frame[c].drop_nulls().drop_nans()) or 1.0
     reach = min(theme.nice_ceiling(most), max(float(one.bounds[1]), most))
     value_axis = {"scale": alt.Scale(domain=[-reach, reach], nice=False)}
-    colour = alt.Color("side:N", scale=alt.Scale(domain=sides, range=[theme.BLUE, theme.ORANGE]), legend=theme.legend())
+    colour = alt.Color("side:N", scale=alt.Scale(domain=sides, range=[looks[s] for s in sides]), legend=theme.legend())
     tooltip = [alt.Tooltip("name:N"), alt.Tooltip("value:Q", format=".4f")]
     base = alt.Chart(inline(frame))
     zero = alt.Chart(inline(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=theme.INK)
@@ -110,7 +117,7 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
         bars = base.mark_bar().encode(
             x=alt.X(
                 "value:Q",
-                title=f"\u2190 {more}{away} \u00b7 mean {brief([one])[0]} ({even}) \u00b7 {more}{toward} \u2192",
+                title=f"\u2190 {more}{away} \u00b7 mean {brief([one])[0]} ({EVEN}) \u00b7 {more}{toward} \u2192",
                 **value_axis,
             ),
             y=alt.Y("label:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=6)),
@@ -130,7 +137,7 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
             x=alt.X("label:N", sort=order, title=title, axis=named, scale=alt.Scale(paddingInner=0.15)),
             y=alt.Y(
                 "value:Q",
-                title=f"\u2190 {more}{away} \u00b7 {brief([one])[0]} ({even}) \u00b7 {more}{toward} \u2192",
+                title=f"\u2190 {more}{away} \u00b7 {brief([one])[0]} ({EVEN}) \u00b7 {more}{toward} \u2192",
                 **value_axis,
             ),
             color=colour,
@@ -141,80 +148,42 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
     if run is None:
         n = sorted(set(frame["n"].to_list()))
         of = f"means over {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] < n[-1] else "")
-        of += f"; {intervals_told(frame, quoted(names)) or why_none(result)}"
+        drawn = frame["low"].is_finite().any()
+        of += f"; {f'black lines: {INTERVAL}' if drawn else why_none(result)}"
     else:
         gone = len(result.queries) - len(frame)
         of = f"run '{short_names([run])[run]}'" + (f"; {counted(gone, 'query', 'queries')} undefined" if gone else "")
+        of += "; each query as it is: nothing to estimate, so no interval"
     about = [
         f"{one}: {of}",
         *compared(one, toward, away),
         "; ".join(part for part in (_meaning(one), rules(result.conventions)) if part),
     ]
     told = quoted(names) if run is None else names
-    found = leaning_finding(frame, toward, away, run, told)
+    found = leaning_finding(frame, toward, away, run, told, (least, margin_of(one, frame["value"].to_list())))
     return theme.finished(chart.properties(**size), found, about, theme.WIDTH + 60)
 
 
+def about_even(measure: Any, values: Sequence[float]) -> float:
+    """How near to 0 a value is that leans to no side."""
+    return _ABOUT_EVEN / LITTLE * margin_of(measure, values)
+
+
 def _intervals(frame: pl.DataFrame, bars: Chart) -> list[Chart]:
-    """Lines over the bars: the interval of each mean."""
+    """Lines over the bars with a tick at both ends: the interval of each mean."""
     alt = altair()
     known = frame.filter(pl.col("low").is_finite())
-    base = alt.Chart(inline(known)).encode(y=bars.encoding.y)
-    looks = (("white", 5), (theme.INK, 2)) if len(known) else ()
-    return [base.mark_rule(color=c, strokeWidth=w).encode(x=alt.X("low:Q"), x2="high:Q") for c, w in looks]
-
-
-def intervals_told(frame: pl.DataFrame, names: dict[str, str]) -> str:
-    """What the lines are, and whose mean may be on either side of 0; nothing where there are none."""
-    known = frame.filter(pl.col("low").is_finite())
     if known.is_empty():
-        return ""
-    both = known.filter(pl.col("low") <= 0, pl.col("high") >= 0)["name"].to_list()
-    unsure = f"; on both sides of 0, so the lean may be chance: {listed([names[n] for n in both], 3)}" if both else ""
-    return f"black lines: {INTERVAL}{unsure}"
-
-
-def compared(measure: Any, toward: str, away: str) -> list[str]:
-    """What ``DeltaGF`` compares with what, and what it does not; of other measures nothing is known."""
-    if not isinstance(measure, DeltaGF):
         return []
-    where = "up to something relevant" if measure.user.by_document else "before people stop"
-    most = float(measure.bounds[1])
-    ends = f", {most:.3g}: only {toward}, {-most:.3g}: only {away}" if math.isfinite(most) else ""
-    return [
-        f"compared: what is read {where}; {_EVEN}{ends}",
-        "how many of each there are is not compared: the fewer can get more exposure each, and less in all",
-    ]
+    base = alt.Chart(inline(known)).encode(y=bars.encoding.y)
+    ends = base.mark_tick(color=theme.INK, thickness=2, size=9, opacity=1, orient="vertical")
+    line = base.mark_rule(color=theme.INK, strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
+    return [line, *(ends.encode(x=alt.X(f"{end}:Q")) for end in ("low", "high"))]
 
 
 def _meaning(measure: Any) -> str:
     """What other measures stand for; ``DeltaGF`` has more words."""
     return "" if isinstance(measure, DeltaGF) else meanings([measure])
-
-
-def leaning_finding(frame: pl.DataFrame, toward: str, away: str, run: str | None, names: dict[str, str]) -> str:
-    """To which side how many lean, and which one most."""
-    value = frame["value"]
-    plus, minus = int((value > _BALANCED).sum()), int((value < -_BALANCED).sum())
-    side, many, other, few = (toward, plus, away, minus) if plus >= minus else (away, minus, toward, plus)
-    even = len(frame) - plus - minus
-    if not many and run is not None:
-        return f"'{short_names([run])[run]}' is balanced on {counted(len(frame), 'query', 'queries')}"
-    if not many:
-        return "All runs are balanced" if len(frame) > 1 else f"{names[frame['name'][0]]} is balanced"
-    balanced = f", {even} balanced" if even else ""
-    if run is not None:
-        told = f"'{short_names([run])[run]}' leans to {side} on {many} of {counted(len(frame), 'query', 'queries')}"
-        return f"{told}, to {other} on {few}{balanced}"
-    size = value if plus >= minus else -value
-    ends = frame.filter(size >= size.max() - _BALANCED)  # type: ignore[operator]
-    most = f", {names[ends['name'][0]]} the most ({number(ends['value'][0])})" if len(ends) == 1 else ""
-    if len(frame) == 1:
-        return f"{names[frame['name'][0]]} leans to {side} ({number(frame['value'][0])})"
-    if many == len(frame):
-        return f"Every run leans to {side}{most}"
-    rest = f", {few} to {other}" if few else ""
-    return f"{many} of {counted(len(frame), 'run')} lean{'s' if many == 1 else ''} to {side}{most}{rest}{balanced}"
 
 
 def _signed(result: Result, measure: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import polars as pl
 
@@ -9,12 +11,14 @@ from lightmeter.auditing.result import AuditResult
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.words import group_name, listed, one_of, percent
+from lightmeter.plots.margins import LITTLE
+from lightmeter.plots.users_in_words import exposure_words
+from lightmeter.plots.words import counted, group_name, listed, one_of
 
 _MOST = 6
 FOUR_FIFTHS = 0.8
-#: A share of the cutoffs that is almost none.
-_ALMOST = 0.05
+#: Stretches of cutoffs that are told one by one; of more, how many cutoffs they have.
+_MOST_SPANS = 2
 MEASURES = ("exposure_ratio", "share")
 
 
@@ -139,9 +143,10 @@ def cutoffs(
     few = "; thin: under ten of a group, no band" if ratio else ""
     interval = rules.get("intervals", "").split(", percentile")[0].replace(", rows drawn again within their group", "")
     told = [
-        "; ".join(part for part in ((four_fifths(frame, groups) if ratio else ""), _unseen(frame, top)) if part),
+        "; ".join(part for part in (reversal(frame, ratio, groups), _unseen(frame, top)) if part),
+        four_fifths(frame, groups) if ratio else "",
         f"band: for the whole curve at once, {interval}{few}",
-        f"exposure: {rules['exposure'].split('; beside')[0]}" if ratio and "exposure" in rules else "",
+        exposure_words(rules) if ratio else "",
         f"six lines at most; not shown: {listed(left_out)}" if left_out else "",
     ]
     return theme.finished(chart, finding(frame, ratio, groups), told, theme.WIDTH + 60)
@@ -199,9 +204,11 @@ def four_fifths(frame: pl.DataFrame, groups: list[str]) -> str:
         return "" if mine.is_empty() else f"{worst} is never below four fifths"
     told = f"{worst} is below four fifths {_where(mine, mine['value'] - FOUR_FIFTHS)}"
     firm = mine["high"] - FOUR_FIFTHS
-    share = float((firm < 0).fill_null(False).sum()) / len(mine)
-    sure = "nowhere" if not share else "almost nowhere" if share < _ALMOST else _where(mine, firm)
-    return f"{told} (the whole band {sure})"
+    sure, banded = int((firm < 0).fill_null(False).sum()), int(firm.is_not_null().sum())
+    if not banded:
+        return told
+    many = "none" if not sure else "all" if sure == banded else f"{sure}"
+    return f"{told}; surely, with its whole band, at {many} of {counted(banded, 'cutoff')} with a band"
 
 
 def _worst(frame: pl.DataFrame, groups: list[str]) -> tuple[dict[str, pl.DataFrame], str, pl.DataFrame]:
@@ -210,6 +217,30 @@ def _worst(frame: pl.DataFrame, groups: list[str]) -> tuple[dict[str, pl.DataFra
     parts = {g: frame.filter(pl.col("group") == g) for g in groups}
     worst = min(groups, key=lambda g: (not _beyond(parts[g], low=True), _mean_gap(parts[g])))
     return parts, worst, parts[worst].filter(pl.col("value").is_not_null()).sort("cutoff")
+
+
+def reversal(frame: pl.DataFrame, ratio: bool, groups: list[str]) -> str:
+    """Where it is the other way round than the title says."""
+    _, worst, mine = _worst(frame, groups)
+    sign = _direction(mine) if len(mine) else 0
+    # a ratio has no most: a hundredth of equal is what counts
+    gap = sign * (mine["value"] - mine["even"]) + LITTLE * mine["even"]
+    if not sign or not (gap < 0).any():
+        return ""
+    what = {1: ("has less", "is rarer"), -1: ("has more", "is commoner")}[sign][0 if ratio else 1]
+    bare = "" if mine.filter(gap < 0)["low"].is_not_null().any() else ", where there is no band"
+    return f"{worst} {what} {_where(mine, gap)}{bare}"
+
+
+def _direction(mine: pl.DataFrame) -> int:
+    """Whether a title says that a group has less than it would (-1) or more: beyond chance, or at most cutoffs."""
+    even, value = mine["even"], mine["value"]
+    if (mine["high"] < even).fill_null(False).any():
+        return -1
+    if (mine["low"] > even).fill_null(False).any():
+        return 1
+    under, over = int((value < even).sum()), int((value > even).sum())
+    return 0 if not under and not over else -1 if under >= over else 1
 
 
 def _unseen(frame: pl.DataFrame, top: float) -> str:
@@ -245,28 +276,27 @@ def _mean_gap(part: pl.DataFrame) -> float:
 
 
 def _where(mine: pl.DataFrame, gap: pl.Series) -> str:
-    """At which cutoffs a gap is below 0.
-
-    Where that comes and goes, the share is of all whole k in between, along the straight lines that are drawn.
-    """
-    cutoff, value = mine["cutoff"].to_numpy(), gap.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    holds = value < 0
-    first, last = (int(k) for k in cutoff[holds][[0, -1]])
-    start, end = int(cutoff[0]), int(cutoff[-1])
-    if holds.all():
+    """At which of the cutoffs drawn a gap is below 0."""
+    cutoff, value = mine["cutoff"].to_list(), gap.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    holds = (value < 0).tolist()
+    if all(holds):
         return "at every cutoff"
+    spans = [[i for i, _ in part] for below, part in itertools.groupby(enumerate(holds), lambda at: at[1]) if below]
+    if len(spans) <= _MOST_SPANS:
+        return " and ".join(_span(cutoff, span[0], span[-1]) for span in spans)
+    first, last = spans[0][0], spans[-1][-1]
+    whole = "" if (first, last) == (0, len(cutoff) - 1) else f" {_span(cutoff, first, last)}"
+    return f"at {sum(holds)} of {last - first + 1} cutoffs drawn{whole}"
+
+
+def _span(cutoff: list[int], first: int, last: int) -> str:
+    """From which cutoff to which."""
+    start, end = (f"k\u00a0=\u00a0{cutoff[i]:,}" for i in (first, last))
     if first == last:
-        return f"at k\u00a0=\u00a0{first:,}"
-    span = f"from k\u00a0=\u00a0{first:,} on" if last == end else f"up to k\u00a0=\u00a0{last:,}"
-    if first != start and last != end:
-        span = f"from k\u00a0=\u00a0{first:,} to {last:,}"
-    inside = (cutoff >= first) & (cutoff <= last)
-    if holds[inside].all():
-        return span
-    k = np.arange(first, last + 1)
-    known = np.isfinite(value)
-    below = np.interp(np.log(k), np.log(cutoff[known]), value[known]) < 0
-    return f"at {percent(float(below.mean()))} of all k {span}"
+        return f"at {start}"
+    if first == 0:
+        return f"up to {end}"
+    return f"from {start} on" if last == len(cutoff) - 1 else f"from {start} to {cutoff[last]:,}"
 
 
 def _ticks(longest: int) -> list[int]:

@@ -9,8 +9,10 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.margins import ALIKE, counts
 from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.plots.rules_in_words import meanings, rules
+from lightmeter.plots.users_in_words import exposure_words
 from lightmeter.plots.words import (
     brief,
     counted,
@@ -31,8 +33,9 @@ _PER_MEMBER = "exposure per member"
 _COMPARED = (
     "compared: members, whatever the size of their groups; a small group can get more per member and less in all"
 )
-#: Groups whose values differ by less than this share are told to be equal.
-_ALIKE, _EQUAL = 5e-3, "equal"
+_EQUAL = "equal"
+#: Pixels of the lines that an interval is drawn with.
+_THICK = 2
 #: Orders of the groups that a title tells one by one.
 _MOST_ORDERS = 3
 
@@ -100,7 +103,7 @@ def exposure(
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> r = lm.evaluate(c, "MeanExposure(by='side', user=Inverse)")
     >>> print(*lm.plots.exposure(r).to_dict()["title"]["text"], sep=chr(10))
-    side f gets more exposure per member than side m in 'x'
+    Side f gets more exposure per member than side m in 'x'
     (2.00 times); side m more than side f in 'y' (2.00 times)
     """
     alt = altair()
@@ -126,8 +129,9 @@ def exposure(
         what, axis = str(measure or "exposure").replace("_", " "), f"mean exposure of a member ({_ONE})"
         what, axis = (_PER_MEMBER, axis) if what == "exposure" else (what, what)
         top = "the whole list" if cutoff is None else f"the first {cutoff}"
-        about = [top, f"user {of.conventions['user']}" if "user" in of.conventions else ""]
-        lines = f"95% interval, {of.conventions.get('intervals', '').removeprefix('95%, ').split(', percentile')[0]}"
+        about = [top, exposure_words(of.conventions).partition("; ")[2] if what == _PER_MEMBER else ""]
+        how = of.conventions.get("intervals", "").removeprefix("95%, ").split(", percentile")[0]
+        lines = f"95% interval, {how.split(', ')[0]}"
     about.insert(1, _COMPARED if what == _PER_MEMBER else "")
     high = max(0.0, frame.select(pl.max_horizontal("value", pl.col("high").fill_nan(None)).max()).item())
     low = min(0.0, frame.select(pl.min_horizontal("value", pl.col("low").fill_nan(None)).min()).item())
@@ -150,7 +154,7 @@ def exposure(
     spread = int(frame["low"].is_finite().sum())
     if spread:
         # on a white rim, so that a dark bar does not hide them
-        for color, thick, size in (("white", 5, 14), (theme.INK, 2, 11)):
+        for color, thick, size in (("white", 5, 14), (theme.INK, _THICK, 11)):
             layers.append(base.mark_rule(color=color, strokeWidth=thick).encode(x=alt.X("low:Q"), x2="high:Q"))
             ends = base.mark_tick(color=color, thickness=thick, size=size, opacity=1, orient="vertical")
             layers += [ends.encode(x=alt.X(f"{end}:Q")) for end in ("low", "high")]
@@ -168,8 +172,9 @@ def exposure(
         # where the last row is not full, shared axes would stand below nothing
         chart = chart.resolve_axis(x="shared" if len(names) % 3 == 0 or len(names) < 3 else "independent")
     if spread:
-        wide = frame.select((pl.col("high") - pl.col("low")).fill_nan(None).max()).item()
-        narrow = ", some too narrow to be seen here" if wide * width < 6 * (high - low) else ""
+        pixels = (frame["high"] - frame["low"]).fill_nan(None).drop_nulls() * width / (high - low)
+        hidden = int((pixels < _THICK).sum())
+        narrow = f", {'all' if hidden == len(pixels) else 'some'} narrower than drawn" if hidden else ""
         none = "; none where nothing varies" if isinstance(of, Result) and spread < len(frame) else ""
         about[0] += f"; black lines: {lines}{narrow}{none}"
     elif isinstance(of, Result):
@@ -198,7 +203,7 @@ def exposure_finding(frame: pl.DataFrame, what: str) -> str:
             continue
         most, least = rows[0], rows[-1]
         told = [_gap(most["value"], least["value"])]
-        if most["value"] - least["value"] <= _ALIKE * max(abs(most["value"]), abs(least["value"])):
+        if not counts(most["value"] - least["value"], ALIKE * max(abs(most["value"]), abs(least["value"]))):
             found.setdefault((_EQUAL, ""), []).append(where)
             continue
         ends = least["high"], most["low"]
@@ -228,7 +233,7 @@ def exposure_finding(frame: pl.DataFrame, what: str) -> str:
                 f"{most_name} {more.removeprefix('a ') if said else f'gets {more} {what}'} than {least_name}{where}"
             )
     told_all = "; ".join(parts)
-    return told_all if parts and next(iter(found))[1] else told_all[:1].upper() + told_all[1:]
+    return told_all[:1].upper() + told_all[1:]
 
 
 def _varied(frame: pl.DataFrame, what: str) -> str:

@@ -12,14 +12,14 @@ from lightmeter.errors import LightmeterError
 from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.looking_in_words import ESTIMATED, finding, from_one
 from lightmeter.plots.users_in_words import user_words
-from lightmeter.plots.words import counted, listed, number, percent
+from lightmeter.plots.words import counted
 from lightmeter.users import User
 
 if TYPE_CHECKING:
     from lightmeter.clicks.result import AttentionEstimate
 
-ESTIMATED = "estimated from clicks"
 _DEPTH, _MOST = 20, 6
 _GAP = 14.0
 _WIDE, _LABEL = theme.WIDTH - 100, 190
@@ -102,7 +102,7 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
     )
     y = alt.Y(
         "weight:Q",
-        title="attention: how often the rank is seen" + (" (rank 1 = 1)" if _from_one(frame) else ""),
+        title="attention: how often the rank is seen" + (" (rank 1 = 1)" if from_one(frame) else ""),
         scale=alt.Scale(domain=[0, top]),
     )
     color = alt.Color("series:N", scale=theme.colours(names), legend=None)
@@ -120,7 +120,9 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
     )
     chart = alt.layer(*layers, *_named(last, names, top)).properties(width=_WIDE, height=theme.HEIGHT)
     about = [
-        f"{_title(e, models)}: method {e.method}, {counted(e.n, 'query', 'queries')}, band: {e.level * 100:g}% interval"
+        f"{_title(e, models)}: method {e.method}, {counted(e.n, 'query', 'queries')}, "
+        f"{counted(round(float(np.nansum(e.clicks))), 'click')}; "
+        f"band: {100 * e.level:g}% interval of each rank by itself"
         for e in estimates
     ]
     if len(estimates) < len(models):
@@ -154,49 +156,6 @@ def _named(last: pl.DataFrame, names: list[str], top: float) -> list[Chart]:
         x=alt.value(_WIDE), text="told:N"
     )
     return [piece, text]
-
-
-def finding(frame: pl.DataFrame, names: list[str]) -> str:
-    """What the last rank that all curves have gets."""
-    common = int(frame.group_by("series").agg(pl.col("rank").max())["rank"].min())  # type: ignore[arg-type]
-    at = dict(frame.filter(pl.col("rank") == common).select("series", "weight").iter_rows())
-    known = [n for n in frame["series"].unique(maintain_order=True) if n in at]
-    if not known:
-        return f"Attention by rank: {listed(names)}"
-    say = percent if _from_one(frame) else number
-    if _from_one(frame) and len(known) > 1:
-        return _of_first(known, at, common)
-    measured = [n for n in known if n.startswith(ESTIMATED)]
-    models = sorted((n for n in known if n not in measured), key=lambda n: at[n])
-    told = [f"{say(at[n])} as {n}" for n in measured]
-    if len(models) > 2:
-        ends = " to ".join(f"{say(at[n])} ({n})" for n in (models[0], models[-1]))
-        told.append(f"{'by user models ' if measured else ''}from {ends}")
-    elif models:
-        told.append(("by user models " if measured else "") + " and ".join(f"{say(at[n])} ({n})" for n in models))
-    first = "Of the attention of rank 1" if _from_one(frame) else "Of attention"
-    return f"{first}, rank {common} gets {'; '.join(told)}"
-
-
-def _of_first(known: list[str], at: dict[str, float], rank: int) -> str:
-    """What the rank gets of the attention of rank 1, as estimated and by user models."""
-    measured = [n for n in known if n.startswith(ESTIMATED)]
-    models = sorted((n for n in known if n not in measured), key=lambda n: at[n])
-    told = [f"{percent(at[n])} as {n}" for n in measured]
-    if models:
-        ends = list(dict.fromkeys(percent(at[n]) for n in (models[0], models[-1])))
-        short = [n.split(":")[0] for n in (models[0], models[-1])]
-        if measured or len(ends) == 1 or short[0] == short[1]:
-            told.append(f"{' to '.join(ends)} by {counted(len(models), 'user model')}")
-        else:
-            told.append(f"from {ends[0]} ({short[0]}) to {ends[1]} ({short[1]})")
-    return f"Of the attention of rank 1, rank {rank} gets {listed(told)}"
-
-
-def _from_one(frame: pl.DataFrame) -> bool:
-    """Whether rank 1 has the attention 1 in all curves, so that the others are shares of it."""
-    top = frame.filter(pl.col("rank") == 1)["weight"]
-    return len(top) == frame["series"].n_unique() and bool(((top - 1.0).abs() < 1e-9).all())
 
 
 def _title(one: Any, of: Sequence[Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,6 +11,7 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.margins import NEAR, counts, margin_of
 from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import better_first, brief, counted, listed, number, quoted, short_names, way
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison
 
 _ROW, _PANEL, _MOST = 18, 150, 9
-#: Means nearer than this share of their size are equal; an axis spans more, so that dust does not look like a gap.
-_EQUAL, _SPAN = 1e-4, 0.02
+#: An axis spans at least this share of the values' size, so that dust does not look like a gap.
+_SPAN = 0.02
+#: Runs and shared places that a title tells of, and about how many numbers a short axis has room for.
+_MOST_TOLD, _MOST_SHARED, _TICKS = 3, 2, 4
 
 
 def scores_frame(of: Result | Comparison) -> pl.DataFrame:
@@ -92,9 +96,10 @@ def scores(of: Result | Comparison) -> Chart:
     # a comparison's intervals have the level of its tests
     level = INTERVAL if isinstance(of, Result) else INTERVAL.replace("95%", f"{100 * (1 - of.plan.alpha):.6g}%")
     about = [f"means over {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] < n[-1] else "")]
-    about[0] += ("; filled: the best mean" if any(best.values()) and len(names) > 1 else "") + (
-        f"; lines: {level}" if frame["low"].is_finite().any() else f"; {why_none(result)}"
-    )
+    if any(best.values()) and len(names) > 1:
+        several = any(len(runs) > 1 for runs in best.values())
+        about[0] += "; filled: best mean" + (f", or {NEAR}" if several else "")
+    about[0] += f"; lines: {level}" if frame["low"].is_finite().any() else f"; {why_none(result)}"
     if not isinstance(of, Result):
         about.append(leads(of, best, known))
     elif len(names) > 1:
@@ -119,11 +124,12 @@ def _panel(frame: pl.DataFrame, measure: Any, order: list[str], named: bool) -> 
     )
     told = way(measure) or "neither way is better"
     told = told if better_first(measure) else f"no best: {told}".replace(": 0: ", ", 0: ")
-    domain = _domain(frame)
+    balance = hasattr(measure, "positive")
+    domain = _domain(frame, [0.0] if balance else [])
     x = alt.X(
         "value:Q",
         title=theme.axis_title(f"mean ({told})" if ":" in told else f"mean, {told}", _PANEL + 20),
-        axis=alt.Axis(tickCount=4),
+        axis=_axis(domain, balance),
         scale=alt.Scale(domain=domain, zero=False, padding=8),
     )
     dots = base.mark_point(size=60, opacity=1, strokeWidth=1.5, color=theme.BLUE).encode(
@@ -139,67 +145,88 @@ def _panel(frame: pl.DataFrame, measure: Any, order: list[str], named: bool) -> 
     lines = base.mark_rule(color=theme.BLUE, opacity=0.6).encode(x=alt.X("low:Q"), x2="high:Q")
     heading = alt.TitleParams(theme.wrapped(str(measure), _PANEL + 20, 11, bold=True), fontSize=11, offset=6)
     layers = [lines, dots] if frame["low"].is_finite().any() else [dots]
-    if hasattr(measure, "positive") and domain[0] <= 0 <= domain[1]:
+    if balance:
         rule = alt.Chart(inline(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=theme.INK, strokeDash=[4, 3])
         layers.insert(0, rule.encode(x=alt.X("zero:Q")))
     return alt.layer(*layers).properties(width=_PANEL, height=max(len(order) * _ROW, 60), title=heading)
 
 
-def _domain(frame: pl.DataFrame) -> list[float]:
-    """Ends of an axis around all values and intervals."""
+def _axis(domain: list[float], balance: bool) -> Any:
+    """Few numbers below an axis; 0 is one of them where it is the balance."""
+    alt = altair()
+    if not balance:
+        return alt.Axis(tickCount=_TICKS)
+    step = theme.nice_ceiling((domain[1] - domain[0]) / _TICKS)
+    first, last = math.ceil(domain[0] / step - 1e-9), math.floor(domain[1] / step + 1e-9)
+    return alt.Axis(values=[round(i * step, 12) for i in range(first, last + 1)], format="~g")
+
+
+def _domain(frame: pl.DataFrame, shown: Sequence[float] = ()) -> list[float]:
+    """Ends of an axis around all values and intervals, and what else has to be shown."""
     values = [v for c in ("value", "low", "high") for v in frame[c].to_list() if v is not None and math.isfinite(v)]
+    values += shown
     low, high = min(values), max(values)
     room = max(_SPAN * max(abs(low), abs(high)) - (high - low), 0.0) / 2 or (0.05 if low == high == 0 else 0.0)
     return [low - room, high + room]
 
 
 def _best(frame: pl.DataFrame, measure: Any) -> list[str]:
+    """The run with the best mean and those about the same; none where all are."""
     sign = better_first(measure)
     if not sign:
         return []
-    top = max((frame["value"] * sign).to_list())
-    best = frame.filter((pl.col("value") * sign - top).abs() <= _EQUAL * abs(top))["run"].to_list()
+    value = (frame["value"] * sign).to_list()
+    top, least = max(value), margin_of(measure, value)
+    best = [run for run, v in zip(frame["run"], value, strict=True) if not counts(top - v, least)]
     return best if len(best) < max(len(frame), 2) else []
 
 
 def finding(best: dict[str, list[str]], known: dict[str, Any], names: dict[str, str]) -> str:
-    """Which run has the best mean by how many measures; who shares it is told."""
+    """Which run alone has the best mean by how many measures; by which ones the first are about the same."""
     directed = [m for m in best if better_first(known[m])]
     if not directed:
         return f"{counted(len(names), 'run')} by {counted(len(best), 'measure')} of which neither way is better"
     short = dict(zip(best, brief([known[m] for m in best]), strict=True))
-    by = {run: [m for m in directed if run in best[m]] for run in names}
-    most = max(len(mine) for mine in by.values())
-    leaders = [run for run in names if len(by[run]) == most]
-    if not most:
-        return f"All runs are equal by {'the measure' if len(directed) == 1 else f'all {len(directed)} measures'}"
-    everything = most == len(directed)
-    what = f"by all {most} measures" if len(directed) > 2 else listed(short[m] for m in directed)
-    if len(leaders) > 1:
-        who = listed([names[r] for r in leaders], 3)
-        if everything:
-            return f"{who} share the best mean {what}"
+    alone: dict[str, list[str]] = {}
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for m in directed:
+        if len(best[m]) == 1:
+            alone.setdefault(best[m][0], []).append(m)
+        else:
+            shared.setdefault(tuple(best[m]), []).append(m)
+    if list(shared) == [()] and not alone:
         return (
-            f"{who} have the best mean by {most} of {len(directed)} measures each{_others(by, leaders, names, short)}"
+            f"All runs are about the same by {'the measure' if len(directed) == 1 else f'all {len(directed)} measures'}"
         )
-    leader = leaders[0]
-    shared = [m for m in by[leader] if len(best[m]) > 1]
-    if everything:
-        told = f"{names[leader]} has the best mean {what}"
-        return f"{told}, by {listed([short[m] for m in shared], 2)} with others" if shared else told
-    told = f"{names[leader]} has the best mean by {most} of {len(directed)} measures"
-    return told + _others(by, leaders, names, short)
+    told = [_alone(alone, names, short, directed, len(directed) < len(best))] if alone else []
+    order = sorted(shared.items(), key=lambda part: (not part[0], -len(part[1])))
+    for runs, by in order[:_MOST_SHARED]:
+        who = listed([names[r] for r in runs], 3) if runs else "all runs"
+        first = " and better than the rest" if runs else ""
+        told.append(f"{who} are about the same{first} by {listed([short[m] for m in by], 2)}")
+    left = sum(len(by) for _, by in order[_MOST_SHARED:])
+    told += [f"others by {counted(left, 'more measure')}"] if left else []
+    whole = "; ".join(told)
+    return f"A{whole[1:]}" if whole.startswith("all runs") else whole
 
 
-def _others(by: dict[str, list[str]], leaders: list[str], names: dict[str, str], short: dict[str, str]) -> str:
-    """Which runs are the best by fewer measures."""
-    rest = [
-        f"{names[r]} by {len(by[r])} ({listed([short[m] for m in by[r]], 2)})"
-        for r in names
-        if r not in leaders and by[r]
-    ]
-    more = f"; {counted(len(rest) - 3, 'more run')}" if len(rest) > 3 else ""
-    return "".join(f"; {told}" for told in rest[:3]) + more
+def _alone(
+    alone: dict[str, list[str]], names: dict[str, str], short: dict[str, str], directed: list[str], others: bool
+) -> str:
+    """Who alone has the best mean, and by how many of the measures; ``others`` have no best."""
+    most = max(len(mine) for mine in alone.values())
+    leaders = [run for run in names if len(alone.get(run, [])) == most]
+    what = f"measures{' that have a best' if others else ''}"
+    if most == len(directed):
+        by = f"by all {most} {what}" if most > 2 else listed(short[m] for m in directed)
+        return f"{names[leaders[0]]} has the best mean {by}"
+    have = "has" if len(leaders) == 1 else "each have"
+    who = listed([names[r] for r in leaders], 3)
+    rest = [r for r in names if r in alone and r not in leaders]
+    parts = [f"{who} {have} the best mean by {most} of {len(directed)} {what}"]
+    parts += [f"{names[r]} by {len(alone[r])} ({listed([short[m] for m in alone[r]], 2)})" for r in rest[:_MOST_TOLD]]
+    parts += [counted(len(rest) - _MOST_TOLD, "more run")] if len(rest) > _MOST_TOLD else []
+    return "; ".join(parts)
 
 
 def leads(comparison: Comparison, best: dict[str, list[str]], known: dict[str, Any]) -> str:

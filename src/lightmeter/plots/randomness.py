@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.groups_shown import noun
+from lightmeter.plots.margins import margin
 from lightmeter.plots.rules_in_words import meanings, policy_words, rules
 from lightmeter.plots.users_in_words import user_words
 from lightmeter.plots.words import (
@@ -37,6 +38,7 @@ _MOST_RUNS = 7
 _WHAT = {"EED": "disparity", "EER": "relevance"}
 #: What the two measures add up, for whom.
 _SUMS = "EED: sum of squared exposure of {whom}; EER: sum of exposure times an ideal ranking's; rank 1 gets 1"
+_COLUMNS = ("panel", "brief", "group", "run", "parameter", "value", "n", "axis", "low", "high")
 #: Measures that the title tells of.
 _MOST_TOLD = 3
 _SAME_IDEAL = 1e-3
@@ -45,8 +47,8 @@ _SAME_IDEAL = 1e-3
 def along_frame(
     of: SweepResult | Mapping[float, Result], policy: str | None = None, user: str | None = None
 ) -> pl.DataFrame:
-    """A row a measure, run and parameter: ``panel, brief, group, run, parameter, value, n, axis``; ``axis`` tells
-    what is measured and which way is better.
+    """A row a measure, run and parameter: ``panel, brief, group, run, parameter, value, n, axis, low, high``;
+    ``axis`` tells what is measured and which way is better, the last two what the measure can be.
 
     The last row of a sweep's curve, the ranking as given, has no parameter.
     """
@@ -61,19 +63,21 @@ def along_frame(
                     dict(zip(map(str, result.measures), brief(result.measures), strict=True))
                 ),
                 axis=pl.col("measure").replace_strict({str(m): _axis(m) for m in result.measures}),
+                **_ends({str(m): m.bounds for m in result.measures}),
             )
             for parameter, result in of.items()
         ]
         if not parts:
             raise LightmeterError("there is no result to draw. Accepted: results by parameter, such as {0.5: result}.")
-        return pl.concat(parts).select("panel", "brief", "group", "run", "parameter", "value", "n", "axis")
+        return pl.concat(parts).select(*_COLUMNS)
     points = of.curve(raw=True).filter(pl.col("measure").is_in(["EED", "EER"]))
     chosen = one_of("policy", policy, points["policy"])
     points = points.filter(pl.col("policy") == chosen)
     points = points.filter(pl.col("user") == one_of("user", user, points["user"]))
     ways = points["by"].unique(maintain_order=True).to_list()
     points = points.filter(pl.col("by").eq_missing(pl.lit(ways[0], pl.String)))
-    return points.select(
+    axes, bounds = _scales(of, chosen, points["user"][0], ways[0])
+    return points.with_columns(**_ends(bounds)).select(
         pl.col("measure").replace_strict({m: f"{m}: {what} of exposure" for m, what in _WHAT.items()}).alias("panel"),
         pl.col("measure").replace_strict({m: f"{what} ({m})" for m, what in _WHAT.items()}).alias("brief"),
         pl.lit(None, pl.String).alias("group"),
@@ -81,12 +85,26 @@ def along_frame(
         "parameter",
         "value",
         "n",
-        pl.col("measure").replace_strict(_scales(of, chosen, points["user"][0], ways[0])).alias("axis"),
+        pl.col("measure").replace_strict(axes).alias("axis"),
+        "low",
+        "high",
     )
 
 
-def _scales(of: SweepResult, policy: str, user: str, by: str | None) -> dict[str, str]:
-    """The axes of EED and EER: how much they can be, and which way is better."""
+def _ends(bounds: Mapping[str, tuple[float, float]]) -> dict[str, pl.Expr]:
+    """Columns of the least and the most that each measure can be."""
+    return {
+        name: pl.col("measure").replace_strict(
+            {m: float(ends[i]) for m, ends in bounds.items()}, return_dtype=pl.Float64
+        )
+        for i, name in enumerate(("low", "high"))
+    }
+
+
+def _scales(
+    of: SweepResult, policy: str, user: str, by: str | None
+) -> tuple[dict[str, str], dict[str, tuple[float, float]]]:
+    """The axes of EED and EER, with which way is better; and the least and the most that they can be."""
     curves = [c for c in of.curves if (c.policy, c.user, c.by) == (policy, user, by)]
     most = float(EED(user=parse(user, kind="user")).bounds[1]) if by is None else math.inf
     eed = f"0 to {most:.3g}, " if math.isfinite(most) else "0 and more, "
@@ -94,7 +112,8 @@ def _scales(of: SweepResult, policy: str, user: str, by: str | None) -> dict[str
     ideal = [float(np.average(s.most[s.answered], weights=s.weight[s.answered])) for s in scales]
     # runs that answer other queries have other ideals
     eer = f"ideal: {number(ideal[0])}, " if ideal and max(ideal) - min(ideal) < _SAME_IDEAL else "0 and more, "
-    return {"EED": f"mean EED ({eed}lower is better)", "EER": f"mean EER ({eer}higher is better)"}
+    axes = {"EED": f"mean EED ({eed}lower is better)", "EER": f"mean EER ({eer}higher is better)"}
+    return axes, {"EED": (0.0, most), "EER": (0.0, max(ideal, default=math.inf))}
 
 
 def _axis(measure: Any) -> str:
@@ -154,7 +173,9 @@ def randomisation(
     else:
         about = [meanings(next(iter(of.values())).measures)]
     n = sorted(set(frame["n"].to_list()))
+    about.append(_left_out(frame))
     about.insert(0, f"mean of {counted(n[-1], 'query', 'queries')}" + (f" ({n[0]} at least)" if n[0] != n[-1] else ""))
+    about[0] += "; no interval drawn, no test"
     if not isinstance(of, Mapping):
         kept = rules(of.conventions, ["depth", "ties"])
         about[0] += "; thin: ranking as given, and random order" + (f"; {kept}" if kept else "")
@@ -246,19 +267,37 @@ def _ticks(low: float, high: float) -> list[float]:
     return [v for v in found if low * 0.999 <= v <= high * 1.001]
 
 
-def finding(frame: pl.DataFrame, names: dict[str, str]) -> str:
-    """How each measure goes from one end to the other, in each run, also where it turns on its way."""
-    told: dict[str, list[str]] = {}
+def _courses(frame: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, str, np.ndarray[Any, Any], float]]:
+    """The values of each measure and run in their order, with the least difference that counts: rows of the measure,
+    run, values, difference.
+    """
     for _, part in frame.group_by("panel", maintain_order=True):
-        ways: dict[str, list[tuple[str, str]]] = {}
-        for run in names:
+        least = margin((part["low"][0], part["high"][0]), part["value"].to_list())
+        for run in part["run"].unique(maintain_order=True):
             ordered = part.filter(pl.col("run") == run).sort("parameter", nulls_last=True)
             value = ordered.filter(pl.col("value").is_finite())["value"].to_numpy()
             if len(value) > 1:
-                way, numbers = course(value)
-                ways.setdefault(way, []).append((names[run], numbers))
-        if ways:
-            told.setdefault(_of_runs(ways, len(names)), []).append(_subject(part))
+                yield part, run, value, least
+
+
+def _left_out(frame: pl.DataFrame) -> str:
+    """That small turns are left out of the title, where there are some."""
+    small = any(course(value)[0] != course(value, least)[0] for _, _, value, least in _courses(frame))
+    return "the title leaves out what changes by less than 1% of a measure's range" if small else ""
+
+
+def finding(frame: pl.DataFrame, names: dict[str, str]) -> str:
+    """How each measure goes from one end to the other, in each run, also where it turns on its way."""
+    told: dict[str, list[str]] = {}
+    ways: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    subjects: dict[str, str] = {}
+    for part, run, value, least in _courses(frame):
+        way, numbers = course(value, least)
+        panel = part["panel"][0]
+        subjects[panel] = _subject(part)
+        ways.setdefault(panel, {}).setdefault(way, []).append((names[run], numbers))
+    for panel, subject in subjects.items():
+        told.setdefault(_of_runs(ways[panel], len(names)), []).append(subject)
     if not told:
         return "Nothing is defined"
     parts = [f"{listed(who, 3)} {_plural(does) if len(who) > 1 else does}" for does, who in told.items()]
@@ -268,7 +307,7 @@ def finding(frame: pl.DataFrame, names: dict[str, str]) -> str:
 
 
 def _plural(does: str) -> str:
-    for one, many in (("rises", "rise"), ("falls", "fall"), ("stays", "stay")):
+    for one, many in (("rises", "rise"), ("falls", "fall"), ("stays", "stay"), ("changes", "change")):
         does = does.replace(one, many)
     return does
 

@@ -22,9 +22,9 @@ _TIES = {
     "expected": "equal scores in random order",
 }
 _UNKNOWN = {
-    "uniform": "unknown group: counts for all alike",
-    "drop": "unknown group: keeps its rank, counts for none",
-    "distinct": "unknown group: a group of its own",
+    "uniform": "documents of unknown group count equally for every group",
+    "drop": "documents of unknown group keep their rank and count for no group",
+    "distinct": "documents of unknown group are a group of their own",
 }
 _TARGETS = {
     "Given": "as given in a file",

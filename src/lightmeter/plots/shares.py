@@ -16,12 +16,11 @@ from lightmeter.evaluation import evaluate, ranked_context
 from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.margins import counts, margin_of
 from lightmeter.plots.rules_in_words import rules, target_words
 from lightmeter.plots.words import better_first, brief, listed, number, quoted, short_names
 
 _RULES = ("ties", "unknown")
-#: Scores that differ by less differ by little.
-_HAIR = 0.02
 #: Shares below this have no bar that could be seen.
 _NONE = 5e-4
 #: Values and runs of one picture.
@@ -148,7 +147,7 @@ def distribution_at(
     ordinal = "; groups are ordered: a share several steps away counts more than one next door" * measure.div.ordinal
     about = [
         f"bars in the order of the key; black lines: target{', ' + target if target else ''}",
-        f"numbers: {measure} of each run, {way} is nearer{ordinal}",
+        f"numbers: {measure} of each run, {way} is nearer{ordinal}; no interval: each query as it is",
         "; ".join(part for part in (_parts(context, queries, shown, names), rules(result.conventions, _RULES)) if part),
     ]
     return theme.finished(chart, finding(score, queries, quoted(names), measure), about, max(width, theme.WIDTH - 60))
@@ -233,20 +232,16 @@ def _filled(frame: pl.DataFrame, values: list[str], series: list[str]) -> pl.Dat
 def finding(score: dict[tuple[str, str], float], queries: list[str], names: dict[str, str], measure: Any) -> str:
     """Which run is nearest to the target, query by query; of one run how near it is."""
     sign = better_first(measure) or 1.0
-    nearest: dict[str, list[str]] = {}
+    least = margin_of(measure, [v for v in score.values() if not np.isnan(v)])
+    nearest: dict[tuple[str, ...], list[str]] = {}
     gone: list[str] = []
-    close: dict[str, str] = {}
     for q in queries:
         mine = {r: sign * score[q, r] for r in names if not np.isnan(score.get((q, r), np.nan))}
         if not mine:
             gone.append(q)
             continue
-        who = [names[r] for r, v in mine.items() if max(mine.values()) - v < 5e-4]
-        everyone = len(who) == len(names) > 1
-        first, second, *_ = [*sorted(mine.values(), reverse=True), -np.inf]
-        if len(who) == 1 and first - second < _HAIR:
-            close[q] = f"{q} (by a hair: {number(sign * first)} against {number(sign * second)})"
-        nearest.setdefault("all runs" if everyone else listed(who), []).append(q)
+        who = tuple(names[r] for r, v in mine.items() if not counts(max(mine.values()) - v, least))
+        nearest.setdefault(("all runs",) if len(who) == len(names) > 1 else who, []).append(q)
     rest = f"; undefined for {listed(gone)}" if gone else ""
     if len(names) == 1:
         only, short = next(iter(names)), brief([measure])[0]
@@ -254,16 +249,20 @@ def finding(score: dict[tuple[str, str], float], queries: list[str], names: dict
         return f"{names[only]} has {short} {listed(told)}{rest}"
     where = f"at rank {measure.cutoff}"
     if len(nearest) == 1:
-        told_names, on = next(iter(nearest.items()))
-        everyone = told_names == "all runs"
-        are = "are equally near to" if everyone else "are nearest to" if " and " in told_names else "is nearest to"
-        whom = f"query {close.get(on[0], on[0])}" if len(on) == 1 else f"all {len(on)} queries"
-        return f"{'All runs' if everyone else told_names} {are} the target {where} for {whom}{rest}"
-    return (
-        f"Nearest to the target {where}: "
-        + "; ".join(f"{r} for {listed(close.get(q, q) for q in on)}" for r, on in nearest.items())
-        + rest
-    )
+        ((who, on),) = nearest.items()
+        runs = listed(who)
+        whom = f"query {on[0]}" if len(on) == 1 else f"all {len(on)} queries"
+        if who == ("all runs",):
+            return f"All runs are about equally near to the target {where} for {whom}{rest}"
+        are = "is nearest" if len(who) == 1 else "are nearest, about equally,"
+        return f"{runs} {are} to the target {where} for {whom}{rest}"
+    # who alone is nearest comes first
+    parts = sorted(nearest.items(), key=lambda part: (part[0] == ("all runs",), len(part[0]) > 1))
+    told = [
+        f"{listed(who)}{' about equally' if len(who) > 1 or who == ('all runs',) else ''} for {listed(on)}"
+        for who, on in parts
+    ]
+    return f"Nearest to the target {where}: {'; '.join(told)}{rest}"
 
 
 def _short(values: list[str], wide: float) -> bool:

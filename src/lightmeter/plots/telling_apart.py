@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.margins import LITTLE, counts
 from lightmeter.plots.rules_in_words import meanings
 from lightmeter.plots.words import brief, counted, listed, number, percent, quoted, short_names
 
@@ -73,10 +74,12 @@ def significance(comparison: Comparison) -> Chart:
     before = BEFORE if adjusted and not single else ""
     chart = _one_pair(frame, alpha, "adjusted p" if adjusted else "p") if single else _curves(frame, alpha, before)
     how = comparison.conventions.get("adjusted", "no")
+    queries = counted(len(comparison.result.queries), "query", "queries")
     about = [
-        f"{comparison.conventions.get('test', '').split('; p (')[0]}; {counted(len(comparison.runs), 'run')}"
+        f"{comparison.conventions.get('test', '').split('; p (')[0]}; {counted(len(comparison.runs), 'run')}, {queries}"
         + ("" if single else _shown(frame, alpha)),
         f"p before they are adjusted; tables have them adjusted: {how}" if before else f"adjusted: {how}",
+        f"a measure that tells {'them' if single else 'more pairs'} apart is not a better one: only more sensitive",
         meanings([c.measure for c in comparison.columns]),
     ]
     names = short_names(comparison.runs)
@@ -203,14 +206,22 @@ def power_finding(frame: pl.DataFrame) -> str:
         return f"{most['name']} tells {most['significant']} of {counted(most['pairs'], 'pair')} of runs apart ({share})"
     if most["significant"] == 0:
         return f"No measure tells any of {counted(most['pairs'], 'pair')} of runs apart"
-    if most["significant"] == least["significant"]:
-        return f"All measures tell {most['significant']} of {counted(most['pairs'], 'pair')} of runs apart ({share})"
-    first, last = ([r["name"] for r in rows if r["significant"] == end["significant"]] for end in (most, least))
-    who = listed(first) if len(first) < 3 else f"{len(first)} measures"
+    least_gap = LITTLE * most["pairs"]
+    if not counts(most["significant"] - least["significant"], least_gap):
+        return f"All measures tell {_span(rows)} of {counted(most['pairs'], 'pair')} of runs apart ({share})"
+    first, last = (
+        [r for r in rows if not counts(r["significant"] - end["significant"], least_gap)] for end in (most, least)
+    )
+    who = listed(r["name"] for r in first) if len(first) < 3 else f"{len(first)} measures"
     tell = "tells" if len(first) == 1 else "tell"
-    few = listed(last) if len(last) < 3 else f"{len(last)} measures"
-    told = f"{who} {tell} the most pairs of runs apart: {most['significant']} of {most['pairs']} ({share})"
-    return f"{told}, {few} the fewest: {least['significant']}"
+    few = listed(r["name"] for r in last) if len(last) < 3 else f"{len(last)} measures"
+    told = f"{who} {tell} the most pairs of runs apart: {_span(first)} of {most['pairs']} ({share})"
+    return f"{told}, {few} the fewest: {_span(last)}"
+
+
+def _span(rows: list[dict[str, Any]]) -> str:
+    """Numbers of pairs that are about the same: less than 1% of the pairs apart."""
+    return " to ".join(dict.fromkeys(f"{end(r['significant'] for r in rows)}" for end in (min, max)))
 
 
 def column_names(comparison: Comparison) -> dict[tuple[str, str | None], str]:

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.notation import parse
 from lightmeter.output.plain import printable
+from lightmeter.plots.margins import counts
 
 LONGEST = 24
-#: A turn is told where it is more than this share of all that a measure moves, and than what three digits show.
+#: A turn is told where it is more than this share of all that a measure moves, and than what counts; what three digits
+#: do not show never does.
 _DUST, _LEAST = 0.01, 5e-4
 
 
@@ -153,19 +155,30 @@ def number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 1 else f"{value:.3g}"
 
 
-def course(value: NDArray[np.float64]) -> tuple[str, str]:
+def course(value: NDArray[np.float64], least: float = _LEAST) -> tuple[str, str]:
     """What values do in their order, in words, and between which numbers.
+
+    Parameters
+    ----------
+    value
+        Values in their order.
+    least
+        The least difference that counts: smaller ups and downs are left out.
 
     Examples
     --------
     >>> import numpy as np
     >>> course(np.array([0.1, 0.3])), course(np.array([0.1, 0.5, 0.3]))
     (('rises', 'from 0.100 to 0.300'), ('rises and then falls', 'from 0.100 to 0.500 and then 0.300'))
+    >>> course(np.array([0.100, 0.105]), 0.01)
+    ('hardly changes', 'from 0.100 to 0.105')
     """
     start, end, low, high = (float(v) for v in (value[0], value[-1], value.min(), value.max()))
-    dust = max(_DUST * (high - low), _LEAST)
     if high - low < _LEAST:
         return "stays", f"at {number(end)}"
+    if not counts(high - low, least):
+        return "hardly changes", f"from {number(start)} to {number(end)}"
+    dust = max(_DUST * (high - low), _LEAST, least * (1 - 1e-9))
     peak, trough = high > max(start, end) + dust, low < min(start, end) - dust
     if peak and trough:
         return "rises and falls", f"between {number(low)} and {number(high)}, from {number(start)} to {number(end)}"
