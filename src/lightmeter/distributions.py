@@ -187,7 +187,9 @@ def _relevant(context: Context, attribute: Attribute) -> Triple:
             "target='relevant' needs judgments. Give them with --qrels FILE (in Python: qrels=), or choose another "
             "target."
         )
-    rows = np.flatnonzero(judgments.grade > 0)
+    counts = np.zeros(len(context.collection.queries), dtype=bool)
+    counts[context.collection.evaluated] = True
+    rows = np.flatnonzero((judgments.grade > 0) & counts[judgments.query])
     group = judgments.query[rows] if attribute.by_query else None
     entry = attribute.index.find(judgments.doc.gather(rows), group)
     position, codes, mass = attribute.pairs(entry, split=True)

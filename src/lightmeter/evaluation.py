@@ -99,7 +99,7 @@ def evaluate(
     _check_number("samples", samples, 1)
     _check_number("rng", rng, 0)
     chosen = chosen_policy(policy, ties, collection)
-    ranked, tied = _rank(collection, chosen, depth)
+    ranked, tied = _rank(collection, chosen, depth, collection.evaluated)
     context = Context(collection, ranked, chosen, unknown)
     leaves = _leaves(asked)
     parts = _parts(asked)
@@ -141,10 +141,15 @@ def ranked_context(
     ties: Ties | None = None,
     depth: int | None = None,
     unknown: Unknown = "uniform",
+    *,
+    every_query: bool = False,
 ) -> Context:
-    """The rankings that an evaluation with these options looks at, for whoever wants to look into them."""
+    """The rankings that an evaluation with these options looks at, for whoever wants to look into them; with
+    ``every_query`` those of queries that are not evaluated too.
+    """
     chosen = chosen_policy(policy, ties, collection)
-    return Context(collection, _rank(collection, chosen, depth)[0], chosen, unknown)
+    ranked, _ = _rank(collection, chosen, depth, None if every_query else collection.evaluated)
+    return Context(collection, ranked, chosen, unknown)
 
 
 def _measures(given: Any) -> list[Measure]:
@@ -193,10 +198,15 @@ def chosen_policy(policy: Policy | str | type | None, ties: Ties | None, collect
     return policy if ties is None else policy(ties=ties)
 
 
-def _rank(collection: Collection, policy: Policy, depth: int | None) -> tuple[dict[str, Ranked], dict[str, TieCount]]:
+def _rank(
+    collection: Collection, policy: Policy, depth: int | None, queries: NDArray[np.int64] | None
+) -> tuple[dict[str, Ranked], dict[str, TieCount]]:
+    """Every run in rank order, those of some queries only: nothing may depend on what is left out."""
     ranked, tied = {}, {}
     for name, run in collection.runs.items():
         ranked[name], tied[name] = Ranked.of(collection, run, policy.base_ties, depth)
+        if queries is not None:
+            ranked[name] = ranked[name].only(queries)
     return ranked, tied
 
 

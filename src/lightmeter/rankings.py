@@ -160,6 +160,13 @@ class Ranked:
             self.collection, self.run, order, kept[self.offsets], None if self.query is self.run.query else self.query
         )
 
+    def only(self, queries: NDArray[np.integer]) -> Ranked:
+        """Without the documents of all queries but some, given by their codes: rankings of the others are empty."""
+        asked = np.zeros(len(self.collection.queries), dtype=bool)
+        asked[queries] = True
+        inside = asked[self.query]
+        return self if inside.all() else self.keep(inside[self.ranking_of_place])
+
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """Number of documents of each ranking."""

@@ -131,7 +131,7 @@ def side_by_side(made: Reranking, measures: list[Any], **options: Any) -> Result
 def unknown_note(made: Reranking, measures: list[Any]) -> list[str]:
     """That ``evaluate`` gives other values by default, where a document is of no known group."""
     attributes = {m.attribute for m in with_components(measures) if m.attribute is not None}
-    context = ranked_context(made.before, None, made.ties, made.depth)
+    context = ranked_context(made.before, None, made.ties, made.depth, every_query=True)
     if made.unknown != "drop" or not any(
         ranked.unknown_share(by)[0] > 0 for by in attributes for ranked in context.ranked.values()
     ):

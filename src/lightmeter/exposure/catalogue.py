@@ -24,16 +24,16 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Every document that is judged or ranked, for any query and by any compared run.
+    """Every document that is judged or ranked, for any query evaluated and by any compared run.
 
     Attributes
     ----------
     docs
         Their ids.
     of_run
-        The code of each row of each run.
+        The code of each row of each run, -1 for queries that are not evaluated.
     judged
-        The code of each judgment.
+        The code of each judgment, likewise.
     """
 
     docs: pl.Series
@@ -52,14 +52,21 @@ def catalogue(context: Context) -> Catalogue:
 
 
 def _catalogue(context: Context) -> Catalogue:
-    runs = context.ranked
+    runs, judgments = context.ranked, _judgments(context)
+    counts = np.zeros(len(context.collection.queries), dtype=bool)
+    counts[context.collection.evaluated] = True
     docs = [r.run.doc.gather(np.arange(len(r.run))) for r in runs.values()]
-    docs.append(_judgments(context).doc)
-    frame = pl.DataFrame({"doc": pl.concat(docs)}).with_row_index("row")
+    inside = [counts[r.run.query[r.run.ranking_of_row]] for r in runs.values()]
+    docs.append(judgments.doc)
+    inside.append(counts[judgments.query])
+    here = np.concatenate(inside)
+    frame = pl.DataFrame({"doc": pl.concat(docs).filter(pl.Series(here))}).with_row_index("row")
     first = frame.select(pl.col("row").first().over("doc"))["row"].to_numpy()
-    unique, code = np.unique(first, return_inverse=True)
+    unique, found = np.unique(first, return_inverse=True)
+    code = np.full(len(here), -1, dtype=np.int64)
+    code[here] = found
     ends = np.cumsum([len(d) for d in docs])
-    parts = np.split(code.astype(np.int64), ends[:-1])
+    parts = np.split(code, ends[:-1])
     return Catalogue(frame["doc"].gather(unique), dict(zip(runs, parts, strict=False)), parts[-1])
 
 

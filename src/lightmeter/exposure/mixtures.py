@@ -133,7 +133,7 @@ def frontier_exposure(
         raise TermError(f"the frontier is known for the target Ideal, and {goal} is given. Accepted: Ideal().")
     if not scale >= 0:
         raise LightmeterError(f"scale is {scale!r}. Accepted: a number from 0 to infinity.")
-    context = ranked_context(collection, depth=depth)
+    context = ranked_context(collection, depth=depth, every_query=True)
     wanted = target_exposure(context, goal, reader, cutoff)
     parts = []
     for run in context.ranked.values():

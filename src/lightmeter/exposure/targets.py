@@ -219,8 +219,10 @@ def spread_unknown(
     parts = [(query[position], value.astype(np.int64), weight * exposure[position])]
     unknown = np.flatnonzero(entry < 0)
     size = len(attribute.values)
-    if len(unknown) and context.unknown == "error":
-        context.refuse_unknown(attribute, "(targets)", doc.gather(unknown))
+    if context.unknown == "error":
+        asked = unknown[np.isin(query[unknown], context.collection.evaluated)]
+        if len(asked):
+            context.refuse_unknown(attribute, "(targets)", doc.gather(asked))
     if len(unknown) and context.unknown == "uniform":
         parts.append(
             (

@@ -124,7 +124,9 @@ def _shared(context: Context, ranked: Ranked, by: str | None, docs: str) -> Shar
     size = len(attribute.values)
     if attribute.indptr is None and there.all():
         return Shared(found, None, attribute.codes[entry].astype(np.int64), None, size, known)
-    position, value, weight, size = spread_memberships(context, attribute, entry, found.docs, ranked.run.name)
+    position, value, weight, size = spread_memberships(
+        context, attribute, entry, found.docs, ranked.run.name, found.query
+    )
     return Shared(found, position, value, weight, size, known)
 
 
@@ -139,9 +141,16 @@ def _documents(found: Candidates) -> Codes:
 
 
 def spread_memberships(
-    context: Context, attribute: Attribute, entry: NDArray[np.integer], docs: Callable[[], pl.Series], run: str
+    context: Context,
+    attribute: Attribute,
+    entry: NDArray[np.integer],
+    docs: Callable[[], pl.Series],
+    run: str,
+    query: Codes | None = None,
 ) -> tuple[Codes, Codes, Array, int]:
     """Memberships of documents in long form, unknown ones by the call's rule; of several values each counts fully.
+
+    With the ``query`` of each document, none is refused for a query that is not evaluated.
 
     Returns
     -------
@@ -157,7 +166,10 @@ def spread_memberships(
     if not len(unknown) or context.unknown == "drop":
         return position, value, weight, size
     if context.unknown == "error":
-        context.refuse_unknown(attribute, run, docs().gather(unknown))
+        asked = unknown if query is None else unknown[np.isin(query[unknown], context.collection.evaluated)]
+        if len(asked):
+            context.refuse_unknown(attribute, run, docs().gather(asked))
+        return position, value, weight, size
     if context.unknown == "uniform":
         more = np.repeat(unknown, size), np.tile(np.arange(size), len(unknown)), np.full(len(unknown) * size, 1 / size)
     else:

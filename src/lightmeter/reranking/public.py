@@ -101,7 +101,7 @@ def rerank(
     if isinstance(chosen, Policy):
         frame = sample(collection, chosen, samples, seed, depth=depth, ties=ties)
         return Reranking(chosen, frame, collection, {}, depth, ties, samples, unknown)
-    context = ranked_context(collection, None, ties, depth, unknown)
+    context = ranked_context(collection, None, ties, depth, unknown, every_query=True)
     parts, why = [], {}
     for name, ranked in context.ranked.items():
         if ranked.sampled:
