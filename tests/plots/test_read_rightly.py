@@ -178,7 +178,7 @@ def test_cutoffs_say_where_they_count_from(audit: lm.AuditResult) -> None:
 
 
 def test_disparity_says_what_its_ends_are(sweep: lm.SweepResult) -> None:
-    assert titles(plots.curve(sweep), "x") == {"disparity: lower is better, more even (0: random order, 1: as given)"}
+    assert titles(plots.curve(sweep), "x") == {"disparity: lower is better (0: even, at random; 1: as given)"}
 
 
 def test_turns_of_a_measure_are_in_the_title() -> None:

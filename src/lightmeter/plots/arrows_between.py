@@ -116,13 +116,13 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     dots = points(frame, frame["name"].to_list(), x, y, domain, True, taken)
     chart = alt.layer(shafts, heads, *dots).properties(width=SIDE, height=SIDE)
     corner = best_corner(x, y)
+    title = arrow_finding(moved, at, quoted(names), x, y, least) + net_finding(made, at, quoted(names), x, y, least)
     about = [
         f"means over {told_queries(frame, x, y)}" + f"; {NO_TEST}" + (f"; {corner}" if corner else ""),
-        "; ".join(part for part in ("arrows: " + _chain(made, names), _small(moved)) if part),
+        "; ".join(part for part in ("arrows: " + _chain(made, names), _small(moved, title)) if part),
         net_told(made, at, x, y),
         "; ".join(part for part in (meanings([x, y]), rules(result.conventions)) if part),
     ]
-    title = arrow_finding(moved, at, quoted(names), x, y, least) + net_finding(made, at, quoted(names), x, y, least)
     return theme.finished(chart, title, about, SIDE + 110)
 
 
@@ -153,10 +153,10 @@ def margins(frame: pl.DataFrame, x: Any, y: Any) -> Point:
     return margin_of(x, frame["x"].to_list()), margin_of(y, frame["y"].to_list())
 
 
-def _small(moved: pl.DataFrame) -> str:
-    """What about the same means, where it is said."""
-    said = any(_SAME in effect for effect in moved["effect"])
-    return f"{_SAME}: changed by less than 1% of the range" if said else ""
+def _small(moved: pl.DataFrame, title: str) -> str:
+    """What about the same and hardly changed mean, where it is said."""
+    said = [_SAME] * any(_SAME in effect for effect in moved["effect"]) + ["hardly"] * (" hardly " in title)
+    return f"{listed(said)}: by less than 1% of the range" if said else ""
 
 
 def net_finding(
@@ -181,7 +181,9 @@ def net_told(made: Sequence[tuple[Any, ...]], at: Mapping[str, Point], x: Any, y
     if len(made) < 2 or not _linked(made):
         return ""
     ends = zip(brief([x, y]), at[made[0][0]], at[made[-1][1]], strict=True)
-    return "in all: " + ", ".join(f"{n} from {number(a)} to {number(b)} ({b - a:+.3f})" for n, a, b in ends)
+    # who subtracts the numbers shown finds the same
+    shown = [(n, number(a), number(b)) for n, a, b in ends]
+    return "in all: " + ", ".join(f"{n} from {a} to {b} ({float(b) - float(a):+.3f})" for n, a, b in shown)
 
 
 def _chain(made: list[tuple[Any, ...]], names: dict[str, str]) -> str:

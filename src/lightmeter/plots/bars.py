@@ -153,7 +153,7 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
     else:
         gone = len(result.queries) - len(frame)
         of = f"run '{short_names([run])[run]}'" + (f"; {counted(gone, 'query', 'queries')} undefined" if gone else "")
-        of += "; each query as it is: nothing to estimate, so no interval"
+        of += "; no interval: each query as it is"
     about = [
         f"{one}: {of}",
         *compared(one, toward, away),

@@ -183,7 +183,7 @@ def _tested(sweep: SweepResult, policies: list[str], panels: list[Panel]) -> str
     tested = pl.concat(told).filter(pl.col("p").is_finite())
     if tested.is_empty():
         return "; no test"
-    test = f"(paired test, Holm, p < {LEVEL:g})"
+    test = f"(paired test, Holm, p\u00a0<\u00a0{LEVEL:g})"
     if len(tested) == 1:
         chance = "differ beyond chance" if tested["found"][0] else "may differ by chance"
         return f"; areas of both policies {chance} {test}"

@@ -84,9 +84,9 @@ def _fit(who: list[str], verdict: int, out: int, ranks: int, *, first: bool) -> 
     if len(who) > 1:
         verb = {0: "fit", 1: "nearly fit", 2: "do not fit"}[verdict]
     what = " the estimate from clicks" if first else ""
-    where = f"outside the band at {out} of {counted(ranks, 'rank')}"
+    where = f"outside the band at {'all' if out == ranks > 1 else f'{out} of'} {counted(ranks, 'rank')}"
     if not out:
-        where = "within the band at " + ("the only rank" if ranks == 1 else f"all {ranks} ranks") + " with one"
+        where = "within the band at " + ("the only rank" if ranks == 1 else f"all {ranks} ranks that have one")
     return f"{listed(who)} {verb}{what} ({where}{', as chance may have it' if verdict == 1 else ''})"
 
 

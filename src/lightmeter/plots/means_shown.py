@@ -158,7 +158,7 @@ def _axis(domain: list[float], balance: bool) -> Any:
         return alt.Axis(tickCount=_TICKS)
     step = theme.nice_ceiling((domain[1] - domain[0]) / _TICKS)
     first, last = math.ceil(domain[0] / step - 1e-9), math.floor(domain[1] / step + 1e-9)
-    return alt.Axis(values=[round(i * step, 12) for i in range(first, last + 1)], format="~g")
+    return alt.Axis(values=[round(i * step, 12) for i in range(first, last + 1)], format=".3~g")
 
 
 def _domain(frame: pl.DataFrame, shown: Sequence[float] = ()) -> list[float]:

@@ -122,7 +122,7 @@ def curve(sweep: SweepResult) -> Chart:
             ),
             y=alt.Y(
                 "relevance:Q",
-                title=_Y if few else theme.axis_title("relevance (share of ideal, higher is better)", 150),
+                title=_Y if few else theme.axis_title("relevance (1: ideal, higher is better)", 170),
                 scale=alt.Scale(domain=[0, top], nice=False),
             ),
             order="point:Q",
@@ -153,7 +153,7 @@ def curve(sweep: SweepResult) -> Chart:
     return theme.finished(chart, finding(told, areas), told_of(sweep, told, areas, panels), whole)
 
 
-_X = "disparity: lower is better, more even (0: random order, 1: as given)"
+_X = "disparity: lower is better (0: even, at random; 1: as given)"
 _Y = "relevance: as a share of the ideal ranking's (higher is better)"
 
 
