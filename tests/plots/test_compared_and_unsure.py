@@ -207,7 +207,7 @@ def test_names_keep_clear_of_the_medians() -> None:
     from lightmeter.plots.labels import covered
 
     frame = pl.DataFrame({"x": [0.0, 0.5, 1.0], "y": [0.0, 0.5, 1.0]})
-    _, taken = medians(frame, ((0.0, 1.0), (0.0, 1.0)))
+    _, taken = medians(frame, lm.ERR(), lm.AP(), ((0.0, 1.0), (0.0, 1.0)))
     boxes = np.array(taken)
     # anywhere on the lines a name would cover them
     for at in (50.0, 150.0, 350.0):

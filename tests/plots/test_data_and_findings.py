@@ -147,19 +147,6 @@ def test_no_corner_where_a_measure_has_no_better_side(result: lm.Result) -> None
     assert "best:" not in " ".join(chart.to_dict()["title"]["subtitle"])
 
 
-def test_queries_of_a_run(result: lm.Result) -> None:
-    chart = plots.tradeoff(result, "nDCG@5", "GF(by='side', user=RBP(p=0.8))", run="good")
-    shown = rows_with(chart, "x", "y", "both")
-    assert shown["name"].to_list() == result.queries
-    assert shown["x"].to_list() == pytest.approx(result.values("nDCG@5", "good").tolist())
-    sides = [np.sign(shown[c] - shown[c].median()) for c in ("x", "y")]
-    split = sides[0] * sides[1] < 0
-    if not split.sum():
-        assert title(chart).startswith("None of 6 queries is better than the median by one measure and worse")
-    else:
-        assert title(chart).startswith(f"{int(split.sum())} of 6 queries")
-
-
 def test_arrows_tell_better_from_worse() -> None:
     runs = {"bad": ordered(False), "ideal": ordered(True)}
     c = collection(**runs)

@@ -13,7 +13,6 @@ from tests.plots.test_read_rightly import about, marks, nodes
 
 import lightmeter as lm
 from lightmeter.plots import rules_in_words
-from lightmeter.plots.by_query import REST, SPLIT, _heaps
 from lightmeter.plots.contours import SIDE, contours, to_pixels
 from lightmeter.plots.cutoffs_shown import _where, four_fifths, reversal
 
@@ -59,27 +58,6 @@ def test_every_measure_has_a_meaning() -> None:
         told = rules_in_words.meanings([lm.parse(measure.example, kind="measure")])
         assert told.startswith(f"{name}: ")
         assert 8 < len(told) < 90, told
-
-
-def test_queries_counted_are_those_marked(result: lm.Result) -> None:
-    chart = lm.plots.tradeoff(result, run="poor")
-    shown = rows_with(chart, "name", "kind")
-    middle = {c: float(np.median(shown[c].to_numpy())) for c in ("x", "y")}
-    sides = [np.sign(shown[c].to_numpy() - middle[c]) for c in ("x", "y")]
-    assert (shown["kind"] == SPLIT).to_list() == (sides[0] * sides[1] < 0).tolist()
-    assert set(shown["kind"]) <= {SPLIT, REST}
-    scales = [n["encoding"] for n in nodes(chart.to_dict()) if "shape" in n.get("encoding", {})]
-    assert scales[0]["shape"]["scale"]["range"] == ["square", "circle"]
-    assert len(set(scales[0]["color"]["scale"]["range"])) == 2
-    drawn = [d for d in datasets(chart) if d and d[0].get("told") == "median"]
-    assert [(d[0]["x"], d[0]["y"]) for d in drawn] == [(pytest.approx(middle["x"]), pytest.approx(middle["y"]))]
-
-
-def test_heaps_are_counted() -> None:
-    dots = [(10.0, 10.0)] * 4 + [(12.0, 13.0)] + [(200.0, 10.0)] * 2 + [(90.0, 90.0)] * 3
-    squares = np.array([True, False, False, True, False, False, False, True, True, True])
-    assert _heaps(dots, squares) == [("5 here, 2 of them squares", 0), ("3 here", 7)]
-    assert _heaps([(0.0, 0.0), (50.0, 50.0)], np.ones(2, bool)) == []
 
 
 def test_levels_stay_in_the_frame() -> None:

@@ -220,13 +220,6 @@ def test_names_in_a_cluster_cover_nothing_and_are_led_to() -> None:
         assert covered(box, around(np.array(dots), 2.0)) < 2
 
 
-def test_queries_with_a_name_have_a_ring(result: lm.Result) -> None:
-    rings = [m for m in marks(plots.tradeoff(result, run="poor"), "point") if not m.get("filled")]
-    names = rows_with(plots.tradeoff(result, run="poor"), "name", "x")["name"]
-    assert bool(rings) == (len(names) > 6) or len(rings) <= 1
-    assert not [m for m in marks(plots.tradeoff(result), "point") if not m.get("filled")]
-
-
 @pytest.mark.parametrize(
     ("after", "told"),
     [
@@ -309,14 +302,3 @@ def test_the_group_left_out_is_the_nearest_to_equal() -> None:
     for chart in (plots.cutoffs(made), made.plot(attribute="g")):
         assert "six lines at most; not shown: near" in about(chart)
         assert set(rows_with(chart, "group", "cutoff", "low")["group"]) == {f"g {x}" for x in "bcdefg"}
-
-
-def test_squares_near_a_median_are_counted() -> None:
-    from lightmeter.plots.by_query import hair_told
-
-    x = [0.10, 0.48, 0.5, 0.5, 0.5, 0.52, 0.9]
-    y = [0.90, 0.80, 0.5, 0.5, 0.5, 0.20, 0.1]
-    frame = pl.DataFrame({"x": x, "y": y})
-    told = hair_told(frame, lm.ERR(), lm.AP(), ((0.0, 1.0), (0.0, 1.0)))
-    assert told == "2 of the 4 squares are nearer to a median than 5% of an axis"
-    assert hair_told(frame, lm.ERR(), lm.AP(), ((0.0, 0.1), (0.0, 0.1))) == ""

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import lightmeter as lm
 from lightmeter.plots.agreeing import tau_finding
 from lightmeter.plots.arrows_between import _effect, arrow_finding
-from lightmeter.plots.by_query import query_finding
 from lightmeter.plots.curves_in_words import _compared
 from lightmeter.plots.cutoffs_shown import _mean_gap
 from lightmeter.plots.cutoffs_shown import finding as cutoffs_finding
@@ -79,21 +78,6 @@ def test_best_run_is_best(points: list[tuple[float, float]], other: Any) -> None
     assert seen == {"RR", type(other).__name__}
     if other is NEITHER:
         assert "best DeltaGF" not in told
-
-
-@given(st.lists(st.tuples(STEP, STEP), min_size=2, max_size=8), st.sampled_from([UP, DOWN]))
-def test_queries_told_are_split(points: list[tuple[float, float]], other: Any) -> None:
-    rows = [(f"q{i}", x, y) for i, (x, y) in enumerate(points)]
-    frame = pl.DataFrame(rows, schema=["label", "x", "y"], orient="row")
-    told = query_finding(frame, lm.RR(), other)
-    sign = -1 if other is DOWN else 1
-    x, y = (np.sign(frame[c].to_numpy() - np.median(frame[c].to_numpy())) for c in ("x", "y"))
-    split = [q for q, s in zip(frame["label"], x * sign * y, strict=True) if s < 0]
-    if not split:
-        assert told.startswith(f"None of {len(points)} queries")
-    else:
-        assert told.startswith(f"{len(split)} of {len(points)} queries")
-        assert re.findall(r"q\d", told)[0] in split
 
 
 @given(st.lists(st.tuples(SIGNED, SIGNED), min_size=2, max_size=2), st.sampled_from([(UP, DOWN), (UP, NEITHER)]))
@@ -306,13 +290,3 @@ def test_intervals_that_overlap_are_told(high: float, words: str) -> None:
         {"run": ["r"] * 2, "name": ["a", "b"], "value": [0.4, 0.2], "low": [0.35, 0.1], "high": [0.5, high]}
     )
     assert exposure_finding(frame, "exposure") == f"A gets more exposure than b {words}"
-
-
-def test_the_query_named_is_one_of_those_counted() -> None:
-    # q0 is as far from the diagonal as q2 and q3, but at the median by x
-    rows = [("q0", 3.0, 5.0), ("q1", 1.0, 1.0), ("q2", 2.0, 4.0), ("q3", 4.0, 2.0), ("q4", 5.0, 3.0)]
-    frame = pl.DataFrame(rows, schema=["label", "x", "y"], orient="row")
-    told = query_finding(frame, lm.RR(), UP)
-    assert told.startswith(
-        "2 of 5 queries are better than the median by one measure and worse by the other, most so q2 "
-    )

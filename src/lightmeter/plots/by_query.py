@@ -1,8 +1,8 @@
-"""The queries of one run by two measures: which of them are good by one measure only."""
+"""The queries of one run by two measures: which of them are clearly good by one measure and bad by the other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import numpy as np
@@ -12,119 +12,143 @@ from numpy.typing import NDArray
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
-from lightmeter.plots.dots import imbalance, points
 from lightmeter.plots.labels import Box, along, around, covered
-from lightmeter.plots.words import better_first, brief, counted, number, percent
+from lightmeter.plots.query_marks import drawn, marks_frame, named
+from lightmeter.plots.words import better_first, brief, counted, number
 
-SPLIT = "better than the median by one measure, worse by the other"
-SPLIT_UNDIRECTED = "above the median by one measure, below by the other"
+SPLIT = "clearly better than the median by one measure, clearly worse by the other"
+SPLIT_UNDIRECTED = "clearly above the median by one measure, clearly below by the other"
 REST = "other queries"
-#: Heaps that have their number told; pixels within which dots cannot be told apart, and how many make a heap.
-_MOST_HEAPS, _HEAP, _FEWEST_HEAPED = 6, 6.0, 3
-#: Shares of an axis within which a query is nearly at a median.
-_NEAR = 0.05
+_LOOKS = (theme.VERMILLION, "square"), (theme.BLUE, "circle")
+#: What is clearly off a median is more than this share of the measure's range beyond it.
+CLEAR = 0.05
+#: What is exactly at the margin is within it, whatever rounding makes of it.
+_ROUNDING = 1e-9
 
 
-def query_finding(frame: pl.DataFrame, x: Any, y: Any) -> str:
-    """On how many queries one measure is good and the other is not, and the query where that is so most."""
+def margin_of(measure: Any, values: NDArray[np.float64]) -> float:
+    """How far beyond the median is clearly: a share of what the measure can be, or else of what it is here."""
+    low, high = (float(b) for b in measure.bounds)
+    whole = high - low
+    return CLEAR * (whole if math.isfinite(whole) else float(np.ptp(values)))
+
+
+def directed(x: Any, y: Any) -> bool:
+    """Whether of both measures one way is better."""
+    return bool(better_first(x) and better_first(y))
+
+
+def split_by(frame: pl.DataFrame, x: Any, y: Any, *, clearly: bool = True) -> NDArray[np.int64]:
+    """1 where a query is better than the median by y and worse by x, -1 the other way round, else 0.
+
+    With ``clearly`` by more than the margin both times. Where a measure has no better side, higher stands for better.
+    """
+    sides = []
+    for c, m in (("x", x), ("y", y)):
+        value = frame[c].to_numpy()
+        off = value - float(np.median(value))
+        least = margin_of(m, value) if clearly else 0.0
+        sides.append(
+            np.where(np.abs(off) > least + _ROUNDING, np.sign(off), 0) * (better_first(m) if directed(x, y) else 1)
+        )
+    return np.where(sides[0] * sides[1] < 0, sides[1], 0).astype(np.int64)
+
+
+def query_finding(frame: pl.DataFrame, x: Any, y: Any, run: str) -> str:
+    """On how many queries of a run one measure is clearly good and the other clearly not, both ways."""
     one, two = brief([x, y])
     if len(frame) == 1:
         row = frame.row(0, named=True)
-        return f"Query {row['label']} has {one} {number(row['x'])} and {two} {number(row['y'])}"
+        return f"In '{run}', query {row['label']} has {one} {number(row['x'])} and {two} {number(row['y'])}"
     split = split_by(frame, x, y)
-    n, all_queries = int(split.sum()), counted(len(frame), "query", "queries")
-    good, bad = ("better", "worse") if better_first(x) and better_first(y) else ("higher", "lower")
-    if not n:
-        return f"None of {all_queries} is {good} than the median by one measure and {bad} by the other"
-    row = frame.row(int(np.argmax(np.where(split, imbalance(frame, x, y), -1.0))), named=True)
-    most = (
-        f"most so {row['label']} ({one} {number(row['x'])}, {two} {number(row['y'])})"
-        if n > 1
-        else (f"{row['label']} ({one} {number(row['x'])}, {two} {number(row['y'])})")
+    good, bad = ("better", "worse") if directed(x, y) else ("higher", "lower")
+    ways = sorted(((int((split == s).sum()), s) for s in (1, -1)), key=lambda w: -w[0])
+    all_queries = counted(len(frame), "query", "queries")
+    if not ways[0][0]:
+        whom = f"In '{run}', none of {all_queries} is"
+        return f"{whom} clearly {good} than the median by one of {one} and {two} and clearly {bad} by the other"
+    told: list[str] = []
+    for n, sign in ways:
+        if not n:
+            continue
+        up, down = (two, one) if sign > 0 else (one, two)
+        what = "the other way round" if told else f"clearly {good} than the median by {up} and clearly {bad} by {down}"
+        count = f"{n}" if told else f"{n} of {all_queries} {'is' if n == 1 else 'are'}"
+        told.append(f"{count} {what} ({'' if n == 1 else 'most so '}{_most(frame, x, y, split == sign)})")
+    return f"In '{run}', {'; '.join(told)}"
+
+
+def _most(frame: pl.DataFrame, x: Any, y: Any, which: NDArray[np.bool_]) -> str:
+    """The query that is farthest beyond both medians, by the measure that it is less far beyond."""
+    far = []
+    for c, m in (("x", x), ("y", y)):
+        value = frame[c].to_numpy()
+        far.append(np.abs(value - np.median(value)) / (margin_of(m, value) or 1.0))
+    return str(frame["label"][int(np.argmax(np.where(which, np.minimum(far[0], far[1]), -1.0)))])
+
+
+def margins_told(frame: pl.DataFrame, x: Any, y: Any) -> str:
+    """What clearly means, and how many queries are split by less than that."""
+    if len(frame) == 1:
+        return ""
+    (one, two), least = brief([x, y]), [margin_of(m, frame[c].to_numpy()) for c, m in (("x", x), ("y", y))]
+    each = (
+        f"{least[0]:.3g}"
+        if f"{least[0]:.3g}" == f"{least[1]:.3g}"
+        else f"{least[0]:.3g} ({one}) and {least[1]:.3g} ({two})"
     )
-    told = f"{n} of {all_queries} {'is' if n == 1 else 'are'} {good} than the median by one measure"
-    return f"{told} and {bad} by the other, {most}"
+    hair = int(((split_by(frame, x, y, clearly=False) != 0) & (split_by(frame, x, y) == 0)).sum())
+    verb = "is" if hair == 1 else "are"
+    more = f"; {hair} {'more ' if split_by(frame, x, y).any() else ''}{verb} so but less clearly" if hair else ""
+    return f"clearly: more than {each} beyond each median (grey bands){more}"
 
 
-def split_by(frame: pl.DataFrame, x: Any, y: Any) -> NDArray[np.bool_]:
-    """Which queries are better than the median by one measure and worse by the other."""
-    sides = [
-        np.sign((better_first(m) or 1.0) * (frame[c].to_numpy() - float(frame[c].median())))  # type: ignore[arg-type]
-        for c, m in (("x", x), ("y", y))
-    ]
-    return np.asarray(sides[0] * sides[1] < 0)
+def query_layers(frame: pl.DataFrame, x: Any, y: Any, domain: Any) -> tuple[list[Chart], str]:
+    """Bands, medians, marks and names; and which have names, in words."""
+    told = SPLIT if directed(x, y) else SPLIT_UNDIRECTED
+    kind = pl.when(pl.Series(split_by(frame, x, y) != 0)).then(pl.lit(told)).otherwise(pl.lit(REST))
+    marks = marks_frame(frame.with_columns(kind=kind if len(frame) > 1 else pl.lit(REST)), domain)
+    behind, boxes = medians(frame, x, y, domain) if len(frame) > 1 else ([], [])
+    middle = [float(np.median(frame[c].to_numpy())) for c in ("x", "y")]
+    at = to_pixels(middle[0], middle[1], domain) if len(frame) > 1 else (-math.inf, -math.inf)
+    texts, names = named(marks, told, at, boxes, x, y, domain)
+    dots = drawn(marks, dict(zip((told, REST), _LOOKS, strict=True)), x, y, domain)
+    why = "named: far ones, where there is room" if names and len(frame) > len(names) else ""
+    return [*behind, dots, *texts], why
 
 
-def medians(frame: pl.DataFrame, domain: Any) -> tuple[list[Chart], list[Box]]:
-    """Lines at the medians of both measures with their names, and what these cover."""
+def medians(frame: pl.DataFrame, x: Any, y: Any, domain: Any) -> tuple[list[Chart], list[Box]]:
+    """Lines at the medians of both measures with their names, bands of what is not clearly off them, and what the lines
+    and names cover.
+    """
     alt = altair()
-    x, y = (float(frame[c].median()) for c in ("x", "y"))  # type: ignore[arg-type]
-    px, py = to_pixels(x, y, domain)
+    middle = [float(np.median(frame[c].to_numpy())) for c in ("x", "y")]
+    ends = []
+    for at, c, m, (low, high) in zip(middle, ("x", "y"), (x, y), domain, strict=True):
+        least = margin_of(m, frame[c].to_numpy())
+        ends.append((max(at - least, low), min(at + least, high)))
+    px, py = to_pixels(middle[0], middle[1], domain)
+    data = pl.DataFrame({"x": middle[:1], "y": middle[1:], "told": ["median"]})
+    base = alt.Chart(inline(data.with_columns(l=ends[0][0], r=ends[0][1], b=ends[1][0], t=ends[1][1])))
+    band = {"color": theme.FAINT, "opacity": 0.28, "aria": False}
     look = {"color": theme.INK, "strokeWidth": 1, "strokeDash": [6, 3]}
-    base = alt.Chart(inline(pl.DataFrame({"x": [x], "y": [y], "told": ["median"]})))
-    layers = [base.mark_rule(**look).encode(x="x:Q"), base.mark_rule(**look).encode(y="y:Q")]
-    # the names stand within the frame, on the side of a line where there is room
-    right, above = px < SIDE - 60, py < SIDE - 20
-    left = px + 4 if right else px - 46
-    lower = py + 2 if above else py - 14
-    ends: list[Box] = [(left, low, left + 42, low + 13) for low in (SIDE - 15.0, 2.0)]
-    dots = around(np.array([to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]), 6.0)
-    end = min(ends, key=lambda box: covered(box, dots))
-    boxes: list[Box] = [end, (2.0, lower, 46.0, lower + 12)]
-    boxes += along((px, 0.0), (px, SIDE), 1.0) + along((0.0, py), (SIDE, py), 1.0)
-    for rim in (theme.RIM, {}):
-        upright = base.mark_text(align="left" if right else "right", dx=4 if right else -4, **({"fontSize": 10} | rim))
-        flat = base.mark_text(align="left", dx=4, dy=-7 if above else 8, **({"fontSize": 10} | rim))
-        layers += [
-            upright.encode(x="x:Q", y=alt.value(SIDE - end[1] - 7), text="told:N"),
-            flat.encode(x=alt.value(0), y="y:Q", text="told:N"),
-        ]
-    return layers, boxes
-
-
-def query_points(
-    frame: pl.DataFrame, noted: list[str], x: Any, y: Any, domain: Any, taken: Sequence[Box]
-) -> tuple[list[Chart], bool]:
-    """A dot a query, by whether the two measures say the opposite; and whether it is told where several lie on each
-    other.
-    """
-    alt = altair()
-    told = SPLIT if better_first(x) and better_first(y) else SPLIT_UNDIRECTED
-    split = split_by(frame, x, y)
-    frame = frame.with_columns(kind=pl.when(pl.Series(split)).then(pl.lit(told)).otherwise(pl.lit(REST)))
-    kinds = [told, REST]
-    key = theme.legend(direction="vertical")
-    color = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[theme.VERMILLION, theme.BLUE]), legend=key)
-    shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["square", "circle"]), legend=key)
-    frame = frame.sort(pl.col("kind") == told, maintain_order=True)  # drawn last, so that nothing covers them
-    squares = (frame["kind"] == told).to_numpy()
-    heaps = _heaps([to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()], squares)
-    looks = {"color": color, "shape": shape}
-    return points(frame, noted, x, y, domain, False, taken, looks, heaps), bool(heaps)
-
-
-def hair_told(frame: pl.DataFrame, x: Any, y: Any, domain: Any) -> str:
-    """How many of the queries that are split are nearly at a median."""
-    split = frame.filter(pl.Series(split_by(frame, x, y)))
-    near = [
-        (split[c] - float(frame[c].median())).abs() < _NEAR * (ends[1] - ends[0])  # type: ignore[arg-type]
-        for c, ends in (("x", domain[0]), ("y", domain[1]))
+    layers = [
+        base.mark_rect(**band).encode(x="l:Q", x2="r:Q"),
+        base.mark_rect(**band).encode(y="b:Q", y2="t:Q"),
+        base.mark_rule(**look).encode(x="x:Q"),
+        base.mark_rule(**look).encode(y="y:Q"),
     ]
-    some = int((near[0] | near[1]).sum()) if len(split) else 0
-    return f"{some} of the {len(split)} squares are nearer to a median than {percent(_NEAR)} of an axis" if some else ""
-
-
-def _heaps(spots: Sequence[tuple[float, float]], squares: NDArray[np.bool_]) -> list[tuple[str, int]]:
-    """Where dots lie on each other: how many in words, squares among them, and the dot in whose place they are; the
-    largest heaps.
-    """
-    at = np.array(spots, dtype=np.float64).reshape(-1, 2)
-    free = np.ones(len(at), bool)
-    found: list[tuple[int, int, int]] = []
-    for i in range(len(at)):
-        if free[i]:
-            near = free & (np.hypot(at[:, 0] - at[i, 0], at[:, 1] - at[i, 1]) <= _HEAP)
-            free &= ~near
-            found.append((int(near.sum()), int((near & squares).sum()), i))
-    largest = sorted((h for h in found if h[0] >= _FEWEST_HEAPED), key=lambda h: -h[0])[:_MOST_HEAPS]
-    return [(f"{n} here" + (f", {s} of them squares" if 0 < s < n else ""), i) for n, s, i in largest]
+    # the names stand within the frame, beside the lines, at the end where fewer queries are
+    dots = around(np.array([to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]), 8.0)
+    left = px + 4 if px < SIDE - 60 else px - 46
+    lower = py + 2 if py < SIDE - 20 else py - 14
+    uprights: list[Box] = [(left, low, left + 42, low + 13) for low in (SIDE - 15.0, 2.0)]
+    flats: list[Box] = [(start, lower, start + 44, lower + 12) for start in (2.0, SIDE - 46.0)]
+    boxes = [min(ends_, key=lambda box: covered(box, dots)) for ends_ in (uprights, flats)]
+    for rim in (theme.RIM, {}):
+        text = base.mark_text(align="left", baseline="middle", **({"fontSize": 10} | rim))
+        for box in boxes:
+            spot = {"x": alt.value(box[0] + 2), "y": alt.value(SIDE - (box[1] + box[3]) / 2)}
+            layers.append(text.encode(text="told:N", **spot))
+    boxes += along((px, 0.0), (px, SIDE), 1.0) + along((0.0, py), (SIDE, py), 1.0)
+    return layers, boxes

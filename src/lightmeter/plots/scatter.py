@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair
-from lightmeter.plots.by_query import hair_told, medians, query_finding, query_points, split_by
+from lightmeter.plots.by_query import margins_told, query_finding, query_layers
 from lightmeter.plots.contours import SIDE, contours, to_pixels
 from lightmeter.plots.dots import crosses, domain_of, imbalance, points, reach, with_ends
 from lightmeter.plots.over_queries import INTERVAL, NO_TEST, why_none
@@ -36,8 +36,6 @@ _ALL_NAMED = 24
 _MOST_CROSSES = 8
 #: Runs that an order is told of.
 FEWEST_ORDERED = 5
-#: Queries that have their name in the picture, and whose two measures say the opposite of each other.
-_MOST_NAMED = 6
 
 
 def points_frame(result: Result, x: Any, y: Any, run: str | None = None) -> pl.DataFrame:
@@ -78,12 +76,13 @@ def tradeoff(
         Weights of x and y in the combined score, as in ``GFR``; they sum to 1. Its contour lines are drawn where
         higher values of both are better.
     run
-        Show the queries of one run instead of the means of all runs.
+        Show the queries of one run instead of the means of all runs; queries at nearly one place are one mark. Contour
+        lines are not drawn.
 
     Returns
     -------
     alt.Chart
-        A Vega-Altair chart: a point a run, or a query.
+        A Vega-Altair chart: a point a run, or the queries of one.
 
     Raises
     ------
@@ -111,41 +110,47 @@ def tradeoff(
     frame = frame.with_columns(both=weights[0] * pl.col("x") + weights[1] * pl.col("y"))
     names = short_names(frame["name"].to_list()) if run is None else {n: n for n in frame["name"].to_list()}
     frame = frame.with_columns(label=pl.col("name").replace_strict(names))
-    crossed = run is None and len(frame) <= _MOST_CROSSES
+    if run is not None:
+        return _of_queries(result, frame, x, y, run)
+    crossed = len(frame) <= _MOST_CROSSES
     if crossed:
         frame = with_ends(frame, result, x, y)
     domain = domain_of(reach(frame, "x"), x), domain_of(reach(frame, "y"), y)
-    noted, why = _notable(frame, x, y, run is not None, mixed)
+    noted, why = _notable(frame, x, y, mixed)
     spots = [to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]
     lines, levels = contours(weights, domain, spots) if mixed else ([], [])
-    if run is None:
-        bars, covers = crosses(frame, x, y, domain) if crossed else ([], [])
-        layers = [*lines, *bars, *points(frame, noted, x, y, domain, True, [*levels, *covers])]
-        title = run_finding(frame.with_columns(label=pl.format("'{}'", "label")), x, y, mixed)
-        of = f"means over {told_queries(frame, x, y)}"
-        unsure = f"blue lines: {INTERVAL}" if bars else why_none(result) if crossed else "intervals are not drawn"
-        unsure += f"; {NO_TEST}" if len(frame) > 1 else ""
-    else:
-        middle, boxes = medians(frame, domain) if len(frame) > 1 else ([], [])
-        dots, heaped = query_points(frame, noted, x, y, domain, [*levels, *boxes])
-        layers = [*lines, *middle, *dots]
-        title = query_finding(frame, x, y)
-        of = f"run '{short_names([run])[run]}', {counted(len(frame), 'query', 'queries')}"
-        why_numbers = "; '3 here': dots on each other" if heaped else ""
-        hair = hair_told(frame, x, y, domain)
-        why_numbers += f"; {hair}" if hair else ""
-        gone = len(result.queries) - len(frame)
-        of += f"; {counted(gone, 'query', 'queries')} undefined and left out" if gone else ""
+    bars, covers = crosses(frame, x, y, domain) if crossed else ([], [])
+    layers = [*lines, *bars, *points(frame, noted, x, y, domain, True, [*levels, *covers])]
+    title = run_finding(frame.with_columns(label=pl.format("'{}'", "label")), x, y, mixed)
+    unsure = f"blue lines: {INTERVAL}" if bars else why_none(result) if crossed else "intervals are not drawn"
+    unsure += f"; {NO_TEST}" if len(frame) > 1 else ""
     chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)
     one, two = brief([x, y])
     lines_told = f"dotted: combined score {weights[0]:g} {one} + {weights[1]:g} {two}" if mixed else ""
+    of = f"means over {told_queries(frame, x, y)}"
     about = [
         "; ".join(part for part in (of, lines_told, best_corner(x, y)) if part),
-        unsure if run is None else "",
-        why + why_numbers if run is not None else "; ".join(part for part in (order_told(frame, x, y), why) if part),
+        unsure,
+        "; ".join(part for part in (order_told(frame, x, y), why) if part),
         "; ".join(part for part in (meanings([x, y]), rules(result.conventions)) if part),
     ]
     return theme.finished(chart, title, about, SIDE + 110)
+
+
+def _of_queries(result: Result, frame: pl.DataFrame, x: Any, y: Any, run: str) -> Chart:
+    """The picture of the queries of one run."""
+    domain = domain_of(reach(frame, "x"), x), domain_of(reach(frame, "y"), y)
+    layers, why = query_layers(frame, x, y, domain)
+    chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)
+    gone = len(result.queries) - len(frame)
+    left_out = f"{counted(gone, 'query', 'queries')} undefined and left out" if gone else ""
+    about = [
+        margins_told(frame, x, y),
+        "; ".join(part for part in (best_corner(x, y), "each query as it is: no interval", why, left_out) if part),
+        "; ".join(part for part in (meanings([x, y]), rules(result.conventions)) if part),
+    ]
+    title = query_finding(frame, x, y, short_names([run])[run])
+    return theme.finished(chart, title, about, SIDE + 130)
 
 
 def order_told(frame: pl.DataFrame, x: Any, y: Any) -> str:
@@ -258,19 +263,12 @@ def told_queries(frame: pl.DataFrame, x: Any, y: Any) -> str:
     return f"the queries that have a value: {one} {told(nx)}, {two} {told(ny)}"
 
 
-def _notable(frame: pl.DataFrame, x: Any, y: Any, queries: bool, mixed: bool) -> tuple[list[str], str]:
-    """Names of the points that are named in the picture, and which they are in words."""
+def _notable(frame: pl.DataFrame, x: Any, y: Any, mixed: bool) -> tuple[list[str], str]:
+    """Names of the runs that are named in the picture, and which they are in words."""
     names = frame["name"].to_list()
-    if len(names) <= _ALL_NAMED and not queries:
+    if len(names) <= _ALL_NAMED:
         return names, ""
     apart = imbalance(frame, x, y)
-    if queries:
-        split = split_by(frame, x, y)
-        some, whom = (split, " squares") if split.any() else (np.ones(len(frame), bool), "")
-        chosen = np.argsort(-np.where(some, apart, -1.0), kind="stable")[: min(_MOST_NAMED, int(some.sum()))].tolist()
-        many = "all" if len(chosen) == int(some.sum()) else f"the {len(chosen)}"
-        which = f"all{whom}" if many == "all" else f"{many}{whom} whose places by the two differ most"
-        return [names[i] for i in chosen], f"named: {which}"
     ends = [_merit(m, frame[c].to_numpy()) for c, m in (("x", x), ("y", y))]
     ends += [frame["both"].to_numpy()] if mixed else []
     chosen = [*(int(np.argmax(e)) for e in ends), *np.argsort(-apart, kind="stable")[:3].tolist()]
