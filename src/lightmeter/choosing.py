@@ -24,6 +24,7 @@ def not_one_column(result: Result, measure: str, run: str | None, group: str | N
     if measure not in known:
         return f"the result has no measure {measure!r}.{suggest(measure, known)} It has: {', '.join(known)}."
     if run is not None and run not in result.runs:
+        run = str(run)
         return f"the result has no run {run!r}.{suggest(run, result.runs)} It has: {', '.join(result.runs)}."
     cells = [c for c in result.cells if str(c.measure) == measure and run in (None, c.run)]
     named = list(dict.fromkeys(c.group for c in cells if c.group is not None))

@@ -87,6 +87,11 @@ def target_term(target: Target | str | None, by: str, collection: Collection) ->
         raise TermError(
             f"{target} is a target of exposure; a distribution over groups is needed here: {', '.join(SHORTHANDS)}."
         )
+    if isinstance(target, Given) and target.file is not None:
+        raise TermError(
+            f"{target} names a table of target exposures, and shares of groups are needed here. Give them with "
+            "--targets FILE (in Python: targets=), and write target='given'."
+        )
     return target
 
 

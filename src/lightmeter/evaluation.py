@@ -188,8 +188,8 @@ def chosen_policy(policy: Policy | str | type | None, ties: Ties | None, collect
         )
     if not isinstance(policy, Samples) and sampled:
         raise LightmeterError(
-            f"run {sampled[0]} has several rankings a query, so it is not static. Accepted: policy=Samples(), or a "
-            "run of one ranking a query."
+            f"run {sampled[0]} has several rankings a query, so it is not static. Accepted: a run of one ranking a "
+            "query, or, where it is evaluated, policy=Samples()."
         )
     if ties is not None and not hasattr(policy, "ties"):
         raise LightmeterError(f"the policy {policy} takes no rule for ties, and ties={ties!r} is given. Leave it out.")

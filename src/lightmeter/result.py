@@ -161,7 +161,7 @@ class Result:
         run, group
             Which run (may be left out where there is one) and group.
         """
-        wanted = str(measure)
+        wanted = measure.__name__ if isinstance(measure, type) else str(measure)
         if isinstance(measure, str) and all(str(c.measure) != wanted for c in self.cells):
             with suppress(TermError):  # the same measure, its parameters in another order or its defaults spelt out
                 wanted = str(parse(measure, kind="measure"))

@@ -32,6 +32,15 @@ def test_a_value(result: lm.AuditResult) -> None:
         (("count", "f"), {"attribute": "age"}, "none with group 'f'. There are: young, old."),
         (("count",), {}, "none with group=None (all groups together). There are: "),
         (("selection_rate", "f"), {}, "none with cutoff=None (the whole list). There are: 20."),
+        (("count", "f"), {"cutoff": "20"}, "none with cutoff '20'. There are: None (the whole list), 20."),
+        (("count", 1), {}, "none with group 1. There are: f, m, "),
+        (
+            ("count", "f"),
+            {"attribute": ["sex"]},
+            "none with attribute ['sex']. Did you mean 'sex'? There are: sex, age.",
+        ),
+        ((3, "f"), {}, "no rows have measure 3. There are: count, "),
+        (("count@21", "f"), {}, "none with cutoff 21. There are: None (the whole list), 20."),
         (("ndkl",), {}, "2 rows of ndkl are such. Name the attribute (sex, age)."),
     ],
 )
@@ -41,3 +50,10 @@ def test_what_names_no_row_or_several(
     with pytest.raises(lm.LightmeterError) as error:
         result.value(*asked, **where)
     assert told in str(error.value)
+
+
+def test_names_are_read_as_conditions_read_them(result: lm.AuditResult) -> None:
+    assert result.value("count@20", "f") == result.value("count @ 20", "f") == 10
+    assert result.value("count", "f", cutoff="all") == result.value("count@all", "f") == 40
+    curve = "exposure_ratio(user=RBP(p=0.99))"
+    assert result.value(" exposure_ratio( user = RBP( p=.99 ) )", "m") == result.value(curve, "m") > 0

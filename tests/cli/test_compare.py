@@ -254,3 +254,12 @@ def test_seventeen_runs_by_six_measures(process, shared_data):
     ap = {r["run"].rpartition("/")[2]: r for r in rows if r["kind"] == "mean" and r["measure"] == "AP"}
     assert max(ap.values(), key=lambda r: r["value"])["letters"].startswith("a")
     assert 0 < seconds < 30
+
+
+def test_a_condition_that_cannot_be_checked_says_why_there_is_no_mean(lightmeter):
+    asked = ("compare", "a.run", "b.run", "-q", "-m")
+    done = lightmeter(*asked, "EER", "--qrels", "none.qrels", "--fail-if", "EER < 1")
+    assert done.code == 3
+    assert "cannot be checked for run a.run: the mean is undefined (no_relevant)" in done.err
+    help_text = lightmeter("compare", "--help").out
+    assert "over the queries" in " ".join(help_text.split())

@@ -342,6 +342,22 @@ def test_weights_that_sum_to_1_ask_whether_they_are_the_policy(lightmeter, folde
     assert ("warning: again: its weights sum to 1 in every query" in both.err) is asks
 
 
+def test_one_ranking_of_weight_1_is_the_same_either_way(lightmeter, folder):
+    (folder / "one.csv").write_text("query,sample,doc,rank,weight\nq1,1,d1,1,1\nq1,1,d2,2,1\nq2,1,d4,1,1\n", "utf-8")
+    done = lightmeter("evaluate", "one.csv", "--qrels", "qrels.txt", "-m", "EEL")
+    assert done.code == 0
+    assert "weights sum to 1" not in done.err
+
+
+def test_a_table_of_target_exposures_is_no_target_of_groups(lightmeter):
+    asked = ("evaluate", "a.run", "--groups", "groups.csv", "--targets", "targets.csv", "-m")
+    done = lightmeter(*asked, "AWRF(by='gender', target=Given(file='nowhere.csv'))")
+    assert done.code == 2
+    assert "Given(file='nowhere.csv') names a table of target exposures" in done.err
+    assert "write target='given'" in done.err
+    assert lightmeter(*asked, "AWRF(by='gender', target='given')").code == 0
+
+
 def test_what_is_given_by_query_leaves_a_trace(lightmeter, folder):
     (folder / "intents.txt").write_text("q1 1 d2 1\nq2 1 d4 1\n", "utf-8")
     done = lightmeter(*AB, "-m", "AP", "--intents", "intents.txt")

@@ -478,3 +478,29 @@ def test_warnings_are_one_line(lightmeter, monkeypatch):
     done = lightmeter(*OK, "-m", "AP")
     assert "lightmeter: warning: odd" in done.err.splitlines()
     assert done.code == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_whoever_is_told_to_end_leaves_nothing_half_written(name, folder):
+    """The signal comes while a file is being written under its temporary name."""
+    program = f"""
+import os, signal, sys
+import lightmeter.output.files as output
+from lightmeter.cli import entry
+def write(path, content):
+    with output.whole_file(path) as file:
+        file.write(content[:5])
+        file.flush()
+        assert len(os.listdir(".")) == int(sys.argv[1]) + 1
+        os.kill(os.getpid(), signal.{name})
+entry._run = lambda given: write("out.csv", b"0123456789")
+sys.exit(entry.main(["evaluate"]))
+"""
+    before = sorted(os.listdir(folder))
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(len(before))], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 128 + getattr(signal, name), done.stderr
+    assert done.stderr == ""
+    assert sorted(os.listdir(folder)) == before

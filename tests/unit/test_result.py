@@ -323,3 +323,13 @@ def test_values_of_a_measure_written_another_way() -> None:
     r = lm.evaluate(c, ["GF(by='g', div=TV, user=RBP(p=0.5))@2"])
     # the first rank is half of the target, the second equals it: .5 * .5 + .25 * 1
     assert r.values("GF(user=RBP(p=0.50), by='g', div=TV)@2").tolist() == r.values(r.measures[0]).tolist() == [0.5]
+
+
+@pytest.mark.parametrize("run", [0, ["one"]])
+def test_a_run_is_named_by_its_name(run: Any) -> None:
+    with pytest.raises(lm.LightmeterError, match=r"the result has no run .* It has: one, two"):
+        result().values("RR", run=run)
+
+
+def test_values_of_a_class() -> None:
+    assert result().values(lm.RR, run="one").tolist() == result().values("RR", run="one").tolist()

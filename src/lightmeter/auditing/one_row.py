@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from lightmeter.errors import LightmeterError, suggest
@@ -36,7 +37,7 @@ def one_row(rows: pl.DataFrame, given: dict[str, Any]) -> dict[str, Any]:
     # what is asked for by name first: whether a group is there depends on the attribute
     for name in sorted(given, key=lambda c: (c != "measure", c == "group")):
         value = given[name]
-        some = left.filter(pl.col(name).eq_missing(pl.lit(value)) if value is not None else pl.col(name).is_null())
+        some = left.filter(pl.col(name).is_null()) if value is None else left.filter(_equal(left[name], value))
         if not len(some):
             raise LightmeterError(_missing(left[name], name, value, so_far))
         left = some
@@ -46,6 +47,14 @@ def one_row(rows: pl.DataFrame, given: dict[str, Any]) -> dict[str, Any]:
         there = " and the ".join(f"{c} ({_listed(left[c])})" for c in unsaid)
         raise LightmeterError(f"{len(left)} rows of {given['measure']} are such. Name the {there}.")
     return left.row(0, named=True)
+
+
+def _equal(column: pl.Series, value: Any) -> pl.Series:
+    """Where the value stands; nowhere if it is of another type than the column."""
+    wanted = str if column.dtype == pl.String else (int, float, np.integer, np.floating)
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        return pl.repeat(False, len(column), eager=True)
+    return column.eq_missing(pl.Series([value]))
 
 
 def _missing(column: pl.Series, name: str, value: Any, so_far: str) -> str:

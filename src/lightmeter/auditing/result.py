@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from lightmeter.auditing.one_row import one_row
+from lightmeter.errors import TermError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,9 +97,11 @@ class AuditResult:
         Parameters
         ----------
         measure, group
-            Name of the measure, and the group (None for what concerns all of them).
+            Name of the measure, also with a cutoff as in ``"exposure_ratio@100"``, and the group (None for what
+            concerns all of them).
         where
-            Other columns of the row: ``cutoff=100``, ``attribute="sex"``, ``score="p"``, ``query="q1"``.
+            Other columns of the row: ``cutoff=100`` (``"all"`` or None: the whole list), ``attribute="sex"``,
+            ``score="p"``, ``query="q1"``.
 
         Raises
         ------
@@ -105,6 +109,11 @@ class AuditResult:
             No row or several rows are such.
         """
         given = {"cutoff": None, **where}
+        if self.rows.filter(pl.col("measure") == str(measure)).is_empty():
+            with suppress(TermError):  # written another way, or with a cutoff
+                measure, given["cutoff"] = _as_named(str(measure), given["cutoff"])
+        if given["cutoff"] == "all":
+            given["cutoff"] = None
         if "query" in self.rows.columns:
             given = {"query": None, **given}
         only = one_row(self.rows, {"measure": measure, "group": group, **given})["value"]
@@ -114,3 +123,11 @@ class AuditResult:
         from lightmeter.auditing.layout import text
 
         return text(self)
+
+
+def _as_named(text: str, cutoff: Any) -> tuple[str, Any]:
+    """A measure's name as rows have it, and the cutoff, from what conditions take before their sign."""
+    from lightmeter.auditing.conditions import read_check
+
+    picked = read_check(f"{text} < 0").condition.measure
+    return picked.measure, cutoff if picked.cutoff is None else picked.cutoff

@@ -119,7 +119,7 @@ def compare(
     unknown: takes.Unknown = "uniform",
     missing: takes.Missing = "zero",
     plugins: takes.Plugin = None,
-    fail_if: takes.FailIf = None,
+    fail_if: takes.FailIfCompared = None,
     form: takes.Form = None,
     output: takes.Output = None,
     manifest: takes.Manifest = None,

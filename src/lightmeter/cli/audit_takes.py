@@ -122,7 +122,7 @@ FailIf = Annotated[
 EXAMPLES = """Examples:
 
 \b
-  lightmeter audit people.csv --score p --group gender --group race --label hired -k 100 -k 1000
+  lightmeter audit people.csv --score p --group sex --group race --label hired -k 100 -k 1000
   lightmeter audit people.csv --score old --score new --group sex,race -k 50 --primary-cutoff 50
   lightmeter audit people.csv --score p --group sex --group race --preset ll144 -f markdown -o audit.md
   lightmeter audit people.csv --score p --group sex -k 100 --fail-if "exposure_ratio@100 < 0.8" --quiet

@@ -1,7 +1,8 @@
 """From arguments to an exit code: what every command has in common.
 
 Typer reads the arguments only; each command hands back a job, which runs here. So what goes wrong is told in one place:
-0 done, 1 a defect, 2 the user's input is wrong, 3 a ``--fail-if`` holds, 130 interrupted. A closed pipe ends quietly.
+0 done, 1 a defect, 2 the user's input is wrong, 3 a ``--fail-if`` holds, 130 interrupted, 143 told to end. A closed
+pipe ends quietly.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -58,10 +61,23 @@ def _end(code: int) -> NoReturn:
     os._exit(code)
 
 
+class _Terminated(KeyboardInterrupt):
+    """Another program asks this one to end: what is half-written is taken away, as after Ctrl-C."""
+
+
+def _terminated(number: int, _frame: Any) -> NoReturn:
+    raise _Terminated(number)
+
+
 def _code(given: list[str]) -> int:
     """Run a command line, and tell what goes wrong."""
     code = DONE
     try:
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGTERM", "SIGHUP"):
+                number = getattr(signal, name, None)
+                if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, _terminated)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
@@ -72,6 +88,8 @@ def _code(given: list[str]) -> int:
             sys.stdout.flush()
     except BrokenPipeError:
         leave_pipes()
+    except _Terminated as ended:
+        return 128 + int(ended.args[0])
     except KeyboardInterrupt:
         return INTERRUPTED
     except LightmeterError as error:

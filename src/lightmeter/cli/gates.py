@@ -14,7 +14,7 @@ from lightmeter.cli.messages import say
 from lightmeter.errors import LightmeterError
 from lightmeter.notation import Condition, parse_condition
 from lightmeter.output.grid import beside
-from lightmeter.result import Result
+from lightmeter.result import Mean, Result
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison
@@ -53,11 +53,16 @@ class Gate:
     def failures_of_means(self, made: Comparison) -> list[str]:
         """The same for the means of a comparison: over the queries that are defined for all runs."""
         groups = list(dict.fromkeys(c.group for c in made.result.cells if c.measure == self.measure))
-        rows = made.means.filter(pl.col("measure") == str(self.measure)).select("run", "group", "value", "reason")
+        rows = made.means.filter(pl.col("measure") == str(self.measure)).select("run", "group", "value")
         here = rows["group"].to_list()
+        # the comparison's own reason is why there is no interval; here it is why no query has a value
+        why = {(c.run, c.group): made.result.mean_of(c) for c in made.result.cells if c.measure == self.measure}
         if len(groups) > 1 and groups[-1] == UNKNOWN_GROUP:
             groups.pop()
-        out = [text for row in rows.iter_rows() if row[1] in groups for text in self._failure(*row)]
+        out = []
+        for run, group, value in rows.iter_rows():
+            if group in groups:
+                out += self._failure(run, group, value, _reason(why[run, group]))
         gone = [g for g in groups if g not in here]
         return out + [f"{self} cannot be checked for group {g}: not every run has a value of it" for g in gone]
 
@@ -68,6 +73,11 @@ class Gate:
         if self.condition.holds(value):
             return [f"{self} holds for {who}: {beside(value, self.condition.threshold)}"]
         return []
+
+
+def _reason(mean: Mean) -> str:
+    """Why a comparison has no mean: the run's own reason, or that no query has values in all runs."""
+    return str(mean.reason) if math.isnan(mean.value) else "no_common_query"
 
 
 def tell(gates: list[Gate], failures: list[str], *, quiet: bool) -> None:

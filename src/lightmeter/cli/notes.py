@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lightmeter.cli.measured import with_components
+from lightmeter.codes import distinct
 from lightmeter.collection import Collection
 from lightmeter.output.grid import REASONS
 from lightmeter.policies import Samples
@@ -38,7 +39,12 @@ def weights_like_a_policy(collection: Collection, policy: str | None) -> list[st
         return []
     found = []
     for name, run in collection.runs.items():
-        if run.weight is not None and np.allclose(np.bincount(run.query, weights=run.weight)[run.query], 1, atol=1e-6):
+        several = len(run.query) > distinct(run.query)  # one ranking of weight 1 is the same as draw and as policy
+        if (
+            several
+            and run.weight is not None
+            and np.allclose(np.bincount(run.query, weights=run.weight)[run.query], 1, atol=1e-6)
+        ):
             whole = Samples(weight="probability")
             found.append(
                 f"warning: {name}: its weights sum to 1 in every query and are taken as those of draws; if these "

@@ -126,6 +126,16 @@ FailIf = Annotated[
         "\"ABR(by='gender') < 0.8\"; may be repeated.",
     ),
 ]
+FailIfCompared = Annotated[
+    list[str] | None,
+    _option(
+        "--fail-if",
+        takes="CONDITION",
+        text="Exit with 3 where it holds for the mean of any run over the queries defined for all runs, or that mean "
+        "is undefined, such as \"nDCG@10 < 0.3\"; may be repeated. 'lightmeter evaluate --fail-if' looks at all "
+        "queries.",
+    ),
+]
 Engine = Annotated[str, _option("--engine", takes="local", text="Where to compute.", default=True)]
 
 # Output

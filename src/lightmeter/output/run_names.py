@@ -25,7 +25,7 @@ def without_folder(runs: Iterable[str], paths: Collection[str] | None = None) ->
     runs = list(dict.fromkeys(runs))
     cut = [r for r in runs if paths is None or r in paths]
     folder = common_folder(cut) if cut else ""
-    made = {r: r.removeprefix(folder) if r in cut else r for r in runs}
+    made = {r: r.removeprefix(folder).lstrip("/") if r in cut else r for r in runs}
     if not folder or len(set(made.values())) < len(runs):
         return {r: r for r in runs}, ""
     return made, folder
