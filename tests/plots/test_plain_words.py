@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from tests.plots.conftest import collection, datasets, people, rows_with, run, title
