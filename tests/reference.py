@@ -481,7 +481,7 @@ def ranked_pairs(world: World, runs: Sequence[str], query: str | None, depth: in
     out: dict[tuple[str, str], None] = {}
     for name in runs:
         for q, rankings in world.runs[name].items():
-            if query is None or q == query:
+            if q in world.qrels and query in (None, q):  # queries that are not judged do not count
                 for ranking in rankings:
                     out |= dict.fromkeys((q, d) for d in ranking.order(world.ties)[:depth])
     return list(out)
@@ -510,7 +510,7 @@ def group_target(world: World, target: Any, by: str, run: str, query: str) -> Sh
     of = option("of", "union")
     if of == "groups":
         if members.by_query:
-            return pooled(world, by, [k for k in members.of if whole or k[0] == query])
+            return pooled(world, by, [k for k in members.of if (whole and k[0] in world.qrels) or k[0] == query])
         return pooled(world, by, [("", d) for d in members.of])
     runs = list(world.runs) if of == "union" else [run if of == "run" else of]
     return pooled(world, by, ranked_pairs(world, runs, None if whole else query, option("depth", None)))
