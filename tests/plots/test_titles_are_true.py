@@ -19,7 +19,7 @@ from lightmeter.plots.cutoffs_shown import _mean_gap
 from lightmeter.plots.cutoffs_shown import finding as cutoffs_finding
 from lightmeter.plots.groups_shown import exposure_finding
 from lightmeter.plots.leaning_in_words import leaning_finding
-from lightmeter.plots.margins import margin_of
+from lightmeter.plots.margins import counts, margin_of
 from lightmeter.plots.means_shown import _best
 from lightmeter.plots.means_shown import finding as scores_finding
 from lightmeter.plots.scatter import run_finding
@@ -57,7 +57,7 @@ def test_course_tells_ends_and_turns(value: list[float]) -> None:
 def test_best_run_is_best(points: list[tuple[float, float]], other: Any) -> None:
     rows = [(f"r{i}", x, y, 0.5 * x + 0.5 * y) for i, (x, y) in enumerate(points)]
     frame = pl.DataFrame(rows, schema=["label", "x", "y", "both"], orient="row")
-    told = run_finding(frame, lm.RR(), other, False).split(". ")[0]
+    told = run_finding(frame, lm.RR(), other, None).split(". ")[0]
     if len(points) == 1:
         assert told.startswith("r0 has RR")
         return
@@ -70,8 +70,12 @@ def test_best_run_is_best(points: list[tuple[float, float]], other: Any) -> None
         runs = re.findall(r"r\d", part) or frame["label"].to_list()
         for name in names:
             seen.add(name)
-            top = merit[name].max()
-            leaders = {r for r, v in zip(frame["label"], merit[name], strict=True) if v == top}
+            measure, column = (lm.RR(), "x") if name == "RR" else (other, "y")
+            behind = merit[name].max() - merit[name]
+            least = margin_of(measure, frame[column].to_list())
+            leaders = {r for r, d in zip(frame["label"], behind, strict=True) if not counts(d, least)}
+            about = [d for r, d in zip(frame["label"], behind, strict=True) if r in leaders]
+            assert ("about the same" in part) == any(about)
             assert set(runs) == leaders or (" other" in part and set(runs) < leaders)
             if not part.lower().startswith("all runs"):
                 assert word[name] in part or word["RR"] in part

@@ -128,8 +128,11 @@ def test_what_is_counted_is_marked_beside_bands_of_the_margin(result: lm.Result)
     assert lines["t"] <= middle[1] + 0.05 + 1e-9
     assert title(chart).startswith("In 'poor', ")
     assert "each query as it is: no interval" in about(chart)
-    with pytest.raises(AssertionError, match="no data"):
-        rows_with(chart, "level")
+    lines = rows_with(plots.tradeoff(result, "nDCG@5", GF, run="poor", weights=(0.3, 0.7)), "level", "x2")
+    assert len(lines) > 1
+    for row in lines.iter_rows(named=True):
+        assert 0.3 * row["x"] + 0.7 * row["y"] == pytest.approx(float(row["level"]), abs=1e-9)
+    assert "dotted: combined score 0.5 nDCG@5 + 0.5 GF" in about(chart)
 
 
 @pytest.mark.parametrize("n", [1, 2, 30])

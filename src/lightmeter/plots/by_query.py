@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -103,15 +104,17 @@ def margins_told(frame: pl.DataFrame, x: Any, y: Any) -> str:
     return f"clearly: more than {each} beyond each median (grey bands){more}"
 
 
-def query_layers(frame: pl.DataFrame, x: Any, y: Any, domain: Any) -> tuple[list[Chart], str]:
-    """Bands, medians, marks and names; and which have names, in words."""
+def query_layers(
+    frame: pl.DataFrame, x: Any, y: Any, domain: Any, taken: Sequence[Box] = ()
+) -> tuple[list[Chart], str]:
+    """Bands, medians, marks and names; and which have names, in words. Names keep clear of what is ``taken``."""
     told = SPLIT if directed(x, y) else SPLIT_UNDIRECTED
     kind = pl.when(pl.Series(split_by(frame, x, y) != 0)).then(pl.lit(told)).otherwise(pl.lit(REST))
     marks = marks_frame(frame.with_columns(kind=kind if len(frame) > 1 else pl.lit(REST)), domain)
     behind, boxes = medians(frame, x, y, domain) if len(frame) > 1 else ([], [])
     middle = [float(np.median(frame[c].to_numpy())) for c in ("x", "y")]
     at = to_pixels(middle[0], middle[1], domain) if len(frame) > 1 else (-math.inf, -math.inf)
-    texts, names = named(marks, told, at, boxes, x, y, domain)
+    texts, names = named(marks, told, at, [*boxes, *taken], x, y, domain)
     dots = drawn(marks, dict(zip((told, REST), _LOOKS, strict=True)), x, y, domain)
     why = "named: far ones, where there is room" if names and len(frame) > len(names) else ""
     return [*behind, dots, *texts], why

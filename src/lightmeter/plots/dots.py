@@ -80,8 +80,6 @@ def points(
     domain: Any,
     runs: bool,
     taken: Sequence[Box] = (),
-    look: dict[str, Any] | None = None,
-    heaps: Sequence[tuple[str, int]] = (),
 ) -> list[Chart]:
     """Dots, and the names of those noted, which keep clear of each other and of what is ``taken``."""
     alt = altair()
@@ -97,7 +95,6 @@ def points(
         dots.encode(
             x=across("x"),
             y=upward("y"),
-            **(look or {}),
             tooltip=[
                 alt.Tooltip("name:N", title="run" if runs else "query"),
                 alt.Tooltip("x:Q", format=".4f", title=str(x)),
@@ -110,11 +107,7 @@ def points(
     if len(named) < len(frame):
         # which dot of a cluster it is that has a name
         rings = alt.Chart(inline(named)).mark_point(size=80, color=theme.INK, strokeWidth=1.3)
-        shape = {key: as_what for key, as_what in (look or {}).items() if key == "shape"}
-        layers.append(rings.encode(x=across("x"), y=upward("y"), **shape))
-    if heaps:
-        many = frame[[i for _, i in heaps]].with_columns(label=pl.Series([told for told, _ in heaps]))
-        named = pl.concat([named, many.with_columns(spot=pl.Series([i for _, i in heaps]))])
+        layers.append(rings.encode(x=across("x"), y=upward("y")))
     found = places([(row["label"], row["spot"]) for row in named.iter_rows(named=True)], spots, SIDE, taken)
     unit = (domain[0][1] - domain[0][0]) / SIDE, (domain[1][1] - domain[1][0]) / SIDE
     return layers + written(named, found, unit, across, upward)

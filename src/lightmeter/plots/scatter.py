@@ -15,6 +15,7 @@ from lightmeter.plots.backend import Chart, altair
 from lightmeter.plots.by_query import margins_told, query_finding, query_layers
 from lightmeter.plots.contours import SIDE, contours, to_pixels
 from lightmeter.plots.dots import crosses, domain_of, imbalance, points, reach, with_ends
+from lightmeter.plots.margins import counts, margin_of
 from lightmeter.plots.over_queries import INTERVAL, NO_TEST, why_none
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import (
@@ -34,6 +35,8 @@ Array = NDArray[np.float64]
 _ALL_NAMED = 24
 #: Runs that have their intervals drawn: more crosses would hide each other.
 _MOST_CROSSES = 8
+#: What is less high is a piece of a line.
+_LINE = 4.0
 #: Runs that an order is told of.
 FEWEST_ORDERED = 5
 
@@ -76,8 +79,7 @@ def tradeoff(
         Weights of x and y in the combined score, as in ``GFR``; they sum to 1. Its contour lines are drawn where
         higher values of both are better.
     run
-        Show the queries of one run instead of the means of all runs; queries at nearly one place are one mark. Contour
-        lines are not drawn.
+        Show the queries of one run instead of the means of all runs; queries at nearly one place are one mark.
 
     Returns
     -------
@@ -111,7 +113,7 @@ def tradeoff(
     names = short_names(frame["name"].to_list()) if run is None else {n: n for n in frame["name"].to_list()}
     frame = frame.with_columns(label=pl.col("name").replace_strict(names))
     if run is not None:
-        return _of_queries(result, frame, x, y, run)
+        return _of_queries(result, frame, x, y, run, weights if mixed else None)
     crossed = len(frame) <= _MOST_CROSSES
     if crossed:
         frame = with_ends(frame, result, x, y)
@@ -121,12 +123,11 @@ def tradeoff(
     lines, levels = contours(weights, domain, spots) if mixed else ([], [])
     bars, covers = crosses(frame, x, y, domain) if crossed else ([], [])
     layers = [*lines, *bars, *points(frame, noted, x, y, domain, True, [*levels, *covers])]
-    title = run_finding(frame.with_columns(label=pl.format("'{}'", "label")), x, y, mixed)
+    title = run_finding(frame.with_columns(label=pl.format("'{}'", "label")), x, y, weights if mixed else None)
     unsure = f"blue lines: {INTERVAL}" if bars else why_none(result) if crossed else "intervals are not drawn"
     unsure += f"; {NO_TEST}" if len(frame) > 1 else ""
     chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)
-    one, two = brief([x, y])
-    lines_told = f"dotted: combined score {weights[0]:g} {one} + {weights[1]:g} {two}" if mixed else ""
+    lines_told = _score_told(x, y, weights) if mixed else ""
     of = f"means over {told_queries(frame, x, y)}"
     about = [
         "; ".join(part for part in (of, lines_told, best_corner(x, y)) if part),
@@ -137,16 +138,30 @@ def tradeoff(
     return theme.finished(chart, title, about, SIDE + 110)
 
 
-def _of_queries(result: Result, frame: pl.DataFrame, x: Any, y: Any, run: str) -> Chart:
-    """The picture of the queries of one run."""
+def _score_told(x: Any, y: Any, weights: tuple[float, float]) -> str:
+    """What the contour lines are of."""
+    one, two = brief([x, y])
+    return f"dotted: combined score {weights[0]:g} {one} + {weights[1]:g} {two}"
+
+
+def _of_queries(
+    result: Result, frame: pl.DataFrame, x: Any, y: Any, run: str, weights: tuple[float, float] | None
+) -> Chart:
+    """The picture of the queries of one run, with contour lines where there are weights."""
     domain = domain_of(reach(frame, "x"), x), domain_of(reach(frame, "y"), y)
-    layers, why = query_layers(frame, x, y, domain)
-    chart = altair().layer(*layers).properties(width=SIDE, height=SIDE)
+    spots = [to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]
+    lines, levels = contours(weights, domain, spots) if weights is not None else ([], [])
+    texts = [box for box in levels if box[3] - box[1] > _LINE]  # a name may lie on a line, not on its level
+    layers, why = query_layers(frame, x, y, domain, texts)
+    chart = altair().layer(*lines, *layers).properties(width=SIDE, height=SIDE)
     gone = len(result.queries) - len(frame)
     left_out = f"{counted(gone, 'query', 'queries')} undefined and left out" if gone else ""
     about = [
         margins_told(frame, x, y),
-        "; ".join(part for part in (best_corner(x, y), "each query as it is: no interval", why, left_out) if part),
+        "; ".join(
+            part for part in (best_corner(x, y), _score_told(x, y, weights) if weights is not None else "") if part
+        ),
+        "; ".join(part for part in ("each query as it is: no interval", why, left_out) if part),
         "; ".join(part for part in (meanings([x, y]), rules(result.conventions)) if part),
     ]
     title = query_finding(frame, x, y, short_names([run])[run])
@@ -173,18 +188,22 @@ def best_corner(x: Any, y: Any) -> str:
     return f"best: {corner}" if across and up else ""
 
 
-def run_finding(frame: pl.DataFrame, x: Any, y: Any, mixed: bool) -> str:
-    """Which run is best by which measure."""
+def run_finding(frame: pl.DataFrame, x: Any, y: Any, weights: tuple[float, float] | None) -> str:
+    """Which run is best by which measure, and by their combined score where there are weights of it."""
     one, two = brief([x, y])
     if len(frame) == 1:
         row = frame.row(0, named=True)
-        both = f", a combined score of {number(row['both'])}" if mixed else ""
+        both = f", a combined score of {number(row['both'])}" if weights is not None else ""
         return f"{row['label']} has {one} {number(row['x'])} and {two} {number(row['y'])}{both}"
     a, b = (_merit(m, frame[c].to_numpy()) for c, m in (("x", x), ("y", y)))
-    best: dict[tuple[str, ...], list[str]] = {}
-    sides = [("best combined score", frame["both"].to_numpy())] if mixed else []
-    for what, value in [*sides, (_best(x, one), a), (_best(y, two), b)]:
-        best.setdefault(_leaders(frame, value), []).append(what)
+    least = [margin_of(m, frame[c].to_list()) for c, m in (("x", x), ("y", y))]
+    best: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
+    sides = []
+    if weights is not None:
+        least_of_both = weights[0] * least[0] + weights[1] * least[1]
+        sides = [("best combined score", frame["both"].to_numpy(), least_of_both)]
+    for what, value, few in [*sides, (_best(x, one), a, least[0]), (_best(y, two), b, least[1])]:
+        best.setdefault(_leaders(frame, value, few), []).append(what)
     return _told_best(best, len(frame))
 
 
@@ -202,25 +221,30 @@ def _best(measure: Any, name: str) -> str:
     return f"best {name}"
 
 
-def _leaders(frame: pl.DataFrame, value: Array) -> tuple[str, ...]:
-    """The labels of the points with the largest value: several where they are equal."""
-    return tuple(frame["label"].filter(pl.Series(value.max() - value <= 1e-9 * max(abs(value.max()), 1e-300))))
+def _leaders(frame: pl.DataFrame, value: Array, least: float) -> tuple[bool, tuple[str, ...]]:
+    """The labels of the points with the largest value, several where they are about the same; and whether they are
+    equal.
+    """
+    behind = value.max() - value
+    near = np.array([not counts(float(d), least) for d in behind])
+    equal = behind <= 1e-9 * max(abs(value.max()), 1e-300)
+    return bool((equal | ~near).all()), tuple(frame["label"].filter(pl.Series(near | equal)))
 
 
 #: What runs share that have the same first value.
 _SAME = {"best ": "", "highest ": "", "most balanced ": "balance by "}
 
 
-def _told_best(best: dict[tuple[str, ...], list[str]], size: int) -> str:
+def _told_best(best: dict[tuple[bool, tuple[str, ...]], list[str]], size: int) -> str:
     parts = []
-    for runs, what in best.items():
+    for (equal, runs), what in best.items():
         # of "best A" and "best B" the word stands once
         words = [w.removeprefix("best ") if i and what[0].startswith("best ") else w for i, w in enumerate(what)]
         if len(runs) == size and size > 1:
             same = [next(said + w.removeprefix(k) for k, said in _SAME.items() if w.startswith(k)) for w in what]
-            parts.append(f"all runs have the same {listed(same)}")
+            parts.append(f"all runs have {'' if equal else 'about '}the same {listed(same)}")
         elif len(runs) > 1:
-            parts.append(f"{listed(runs)} share the {listed(words)}")
+            parts.append(f"{listed(runs)} {'share the' if equal else 'have about the same'} {listed(words)}")
         else:
             verb = "has " if not any(p for p in parts if " has " in p) else ""
             parts.append(f"{runs[0]} {verb}the {listed(words)}")
