@@ -16,8 +16,9 @@ def value(world: Any, m: Any, run: str, weight: dict[str, float]) -> float:
         return math.nan
     docs = dict.fromkeys(d for of in world.qrels.values() for d in of)
     for one in world.runs.values():
-        for rankings in one.values():
-            docs |= dict.fromkeys(d for r in rankings for d, _ in r.docs)
+        for q, rankings in one.items():
+            if q in world.qrels:  # what only queries without judgments have is not there
+                docs |= dict.fromkeys(d for r in rankings for d, _ in r.docs)
     system, target = {}, {}
     for q in weight:
         draws = world.draws(run, q) if q in world.runs[run] else []

@@ -63,7 +63,9 @@ def test_a_lean_that_may_be_chance_is_told(result: lm.Result) -> None:
     assert all(f"'{name}'" in told for name in set(unsure) - set(even))
     assert "hardly to side f" in told
     assert told.endswith(f"hold 0), {len(even)} about even")
-    drawn = rows_with(chart, "low", "high")
+    drawn = rows_with(chart, "low", "high", "side")
+    hardly = drawn.filter(pl.col("side") == "hardly leans: its interval holds 0 or ends near it")["name"].to_list()
+    assert set(hardly) == set(unsure) - set(even)
     assert dict(drawn.select("name", "low").iter_rows()) == dict(ends.select("run", "low").iter_rows())
 
 
@@ -74,6 +76,9 @@ def test_intervals_of_exposure_are_over_queries(result: lm.Result) -> None:
     drawn = rows_with(chart, "run", "group", "low", "high")
     assert {(r, g): (a, b) for r, g, a, b in drawn.select("run", "group", "low", "high").iter_rows()} == wanted
     assert "black lines: 95% interval over queries" in about(chart)
+    # beside each bar they stand in numbers, as they may be too short to be seen
+    texts = rows_with(chart, "ends", "low", "high")
+    assert texts["ends"].to_list() == [f"{a:.4g} to {b:.4g}" for a, b in texts.select("low", "high").iter_rows()]
 
 
 def test_scores_and_tradeoff_draw_the_intervals_of_the_result(result: lm.Result) -> None:

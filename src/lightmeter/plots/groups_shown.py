@@ -114,8 +114,15 @@ def exposure(
     groups = [g for g in groups if g != "unknown"] + [g for g in groups if g == "unknown"]
     names = short_names(frame["run"].to_list())
     frame = frame.with_columns(
-        run=pl.col("run").replace_strict(names), told=pl.col("value").map_elements(_printed, pl.String)
+        run=pl.col("run").replace_strict(names),
+        told=pl.col("value").map_elements(_printed, pl.String),
+        ends=pl.when(pl.col("low").is_finite() & pl.col("high").is_finite()).then(
+            pl.concat_str(*(pl.col(c).map_elements(_printed, pl.String) for c in ("low", "high")), separator=" to ")
+        ),
     )
+    spread = int(frame["low"].is_finite().sum())
+    # beside a bar stands its number, below that the interval, which may be too short to be seen
+    room = 0.65 if spread else 0.22
     if isinstance(of, Result):
         one = _by_group(of, measure)
         what, axis = noun(one)
@@ -135,8 +142,8 @@ def exposure(
     about.insert(1, _COMPARED if what == _PER_MEMBER else "")
     high = max(0.0, frame.select(pl.max_horizontal("value", pl.col("high").fill_nan(None)).max()).item())
     low = min(0.0, frame.select(pl.min_horizontal("value", pl.col("low").fill_nan(None)).min()).item())
-    high, low = (high + 0.22 * (high - low) or 1.0), low - (0.22 * (high - low) if low < 0 else 0.0)
-    width = 300 if len(names) == 1 else 190
+    high, low = (high + room * (high - low) or 1.0), low - (0.22 * (high - low) if low < 0 else 0.0)
+    width = 300 if len(names) == 1 else 225 if spread else 190
     y = alt.Y("name:N", sort=groups, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=6))
     x = alt.X(
         "value:Q",
@@ -151,17 +158,19 @@ def exposure(
         tooltip=["run:N", "name:N", alt.Tooltip("value:Q", format=".4f")],
     )
     layers = [bars]
-    spread = int(frame["low"].is_finite().sum())
     if spread:
         # on a white rim, so that a dark bar does not hide them
         for color, thick, size in (("white", 5, 14), (theme.INK, _THICK, 11)):
             layers.append(base.mark_rule(color=color, strokeWidth=thick).encode(x=alt.X("low:Q"), x2="high:Q"))
             ends = base.mark_tick(color=color, thickness=thick, size=size, opacity=1, orient="vertical")
             layers += [ends.encode(x=alt.X(f"{end}:Q")) for end in ("low", "high")]
-    numbers = base.mark_text(align="left", dx=6).encode(x=alt.X("edge:Q"), text="told:N")
+    numbers = [base.mark_text(align="left", dx=6, dy=-5 if spread else 0).encode(x=alt.X("edge:Q"), text="told:N")]
+    if spread:
+        small = {"fontSize": 9, "color": theme.MUTED}
+        numbers.append(base.mark_text(align="left", dx=6, dy=7, **small).encode(x=alt.X("edge:Q"), text="ends:N"))
     # the number stands at the end of the bar and of its interval
     frame = frame.with_columns(edge=pl.max_horizontal("value", pl.col("high").fill_nan(None), pl.lit(0.0)))
-    layers.append(numbers)
+    layers += numbers
     panel = alt.layer(*layers).properties(width=width, height=len(groups) * 30)
     if len(names) == 1:
         chart = panel.properties(data=inline(frame))

@@ -41,7 +41,7 @@ def leaning_finding(
     """
     value = frame["value"]
     even = value.abs() < least[0]
-    unsure = ~even & (_reaches(frame, least[1]) if run is None else pl.Series([False] * len(frame)))
+    unsure = ~even & (reaches(frame, least[1]) if run is None else pl.Series([False] * len(frame)))
     plus, minus = (int((~even & ~unsure & (side > 0)).sum()) for side in (value, -value))
     side, many, other, few = (toward, plus, away, minus) if plus >= minus else (away, minus, toward, plus)
     balanced = f", {int(even.sum())} about even" if even.any() else ""
@@ -72,7 +72,7 @@ def leaning_finding(
     return told + balanced
 
 
-def _reaches(frame: pl.DataFrame, least: float) -> pl.Series:
+def reaches(frame: pl.DataFrame, least: float) -> pl.Series:
     """Whose interval holds 0 or all but touches it."""
     if "low" not in frame.columns:
         return pl.Series([False] * len(frame))
