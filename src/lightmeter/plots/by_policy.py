@@ -171,4 +171,6 @@ def order_told(frame: pl.DataFrame, kinds: list[str], sign: float = 1.0) -> str:
         if len(part) >= FEWEST_ORDERED:
             taus.append((kind, sign * kendall(part["static"].to_numpy(), part["area"].to_numpy()).tau))
     told = listed([f"{number(t)} by {k}" for k, t in taus if np.isfinite(t)])
-    return f"; Kendall's tau with the order by area (1: same, -1: opposite): {told}" if told else ""
+    if not told:
+        return ""
+    return f"; how alike the order by area is (Kendall's tau, 1: the same, 0: unrelated, -1: opposite): {told}"
