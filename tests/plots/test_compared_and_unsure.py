@@ -64,7 +64,9 @@ def test_a_lean_that_may_be_chance_is_told(result: lm.Result) -> None:
     assert "hardly to side f" in told
     assert told.endswith(f"hold 0), {len(even)} about even")
     drawn = rows_with(chart, "low", "high", "side")
-    hardly = drawn.filter(pl.col("side") == "hardly leans: its interval holds 0 or ends near it")["name"].to_list()
+    hardly = drawn.filter(pl.col("side") == "hardly leans: its interval holds 0 or ends within 0.02 of it")[
+        "name"
+    ].to_list()
     assert set(hardly) == set(unsure) - set(even)
     assert dict(drawn.select("name", "low").iter_rows()) == dict(ends.select("run", "low").iter_rows())
 
@@ -234,11 +236,11 @@ def test_a_lean_whose_interval_reaches_0_is_hardly_one() -> None:
     sure, far = ("x", -0.7, -0.8, -0.5), ("y", -0.3, -0.4, -0.1)
     assert leans(far, sure) == "Every run leans to m, x the most (-0.700)"
     assert leans(("z", -0.08, -0.15, -0.003), far, sure) == (
-        "2 of 3 runs lean to m, x the most (-0.700); z hardly to m (its interval ends near 0)"
+        "2 of 3 runs lean to m, x the most (-0.700); z hardly to m (its interval ends within 0.02 of 0)"
     )
     assert leans(("z", -0.08, -0.15, -0.021), sure) == "Every run leans to m, x the most (-0.700)"
     assert leans(("w", 0.2, -0.1, 0.5), ("z", -0.08, -0.15, -0.003)) == (
-        "No run surely leans to a side: w hardly to f, z hardly to m (their intervals hold 0 or end near it)"
+        "No run surely leans to a side: w hardly to f, z hardly to m (their intervals hold 0 or end within 0.02 of it)"
     )
     assert leans(("z", -0.2, -0.5, 0.1)) == "z leans hardly to m (its interval holds 0)"
     # two that are about the same lead together, so none is named

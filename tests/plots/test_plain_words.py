@@ -14,6 +14,7 @@ import lightmeter as lm
 from lightmeter.plots import rules_in_words
 from lightmeter.plots.contours import SIDE, contours, to_pixels
 from lightmeter.plots.cutoffs_shown import _where, four_fifths, reversal
+from lightmeter.plots.words import measured
 
 
 @pytest.mark.parametrize("name", [n for n in PICTURES if n != "beside"])
@@ -213,3 +214,11 @@ def test_ends_of_randomness_are_labelled(sweep: lm.SweepResult) -> None:
     assert marks(chart, "rule")
     assert not [mark for mark in marks(chart, "rule") if "strokeDash" in mark]
     assert "thin: ranking as given, and random order" in about(chart)
+
+
+@pytest.mark.parametrize("name", ["GF", "AWRF"])
+def test_no_axis_says_that_a_similarity_could_be_0(name: str) -> None:
+    """With an equal target of two groups even one group alone is as similar as 1 - JSD((1, 0), (.5, .5)) = .689."""
+    measure = lm.parse(f"{name}(by='side')")
+    assert measured(measure) == f"{name}(by='side') (at most 1, higher is better; its least depends on the target)"
+    assert measured(lm.ERR()) == "ERR (0 to 1, higher is better)"

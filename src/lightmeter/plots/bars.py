@@ -30,7 +30,6 @@ from lightmeter.result import Result
 _NAMED = 60
 #: Values nearer to 0 than this, of a measure from -1 to 1, are about even; as a share of what it can be.
 _ABOUT_EVEN = 0.025
-_HARDLY = "hardly leans: its interval holds 0 or ends near it"
 _BAR, _QUERY = 16, 50
 
 
@@ -93,19 +92,21 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
     more = "more " if isinstance(one, DeltaGF) else ""
     least = about_even(one, frame["value"].to_list())
     names = short_names(frame["name"].to_list()) if run is None else {n: n for n in frame["name"].to_list()}
-    unsure = reaches(frame, margin_of(one, frame["value"].to_list())) if run is None else pl.lit(False)
+    near = margin_of(one, frame["value"].to_list())
+    unsure = reaches(frame, near) if run is None else pl.lit(False)
+    hardly = f"hardly leans: its interval holds 0 or ends within {near:.2g} of it"
     frame = frame.with_columns(
         label=pl.col("name").replace_strict(names),
         side=pl.when(pl.col("value").abs() < least)
         .then(pl.lit(f"about even: within {least:.2g} of 0"))
         .when(unsure)
-        .then(pl.lit(_HARDLY))
+        .then(pl.lit(hardly))
         .when(pl.col("value") > 0)
         .then(pl.lit(f"leans to {toward}"))
         .otherwise(pl.lit(f"leans to {away}")),
     )
     looks = {f"leans to {toward}": theme.BLUE, f"leans to {away}": theme.ORANGE}
-    looks |= {_HARDLY: theme.MUTED, f"about even: within {least:.2g} of 0": theme.FAINT}
+    looks |= {hardly: theme.MUTED, f"about even: within {least:.2g} of 0": theme.FAINT}
     # a colour that is nowhere is not in the key either
     sides = [side for side in looks if side in set(frame["side"])]
     ends = [c for c in ("value", "low", "high") if c in frame.columns]

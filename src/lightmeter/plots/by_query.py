@@ -131,7 +131,10 @@ def medians(frame: pl.DataFrame, x: Any, y: Any, domain: Any) -> tuple[list[Char
         least = margin_of(m, frame[c].to_numpy())
         ends.append((max(at - least, low), min(at + least, high)))
     px, py = to_pixels(middle[0], middle[1], domain)
-    data = pl.DataFrame({"x": middle[:1], "y": middle[1:], "told": ["median"]})
+    names = {f"median_{c}": f"median {number(at)}" for c, at in zip(("x", "y"), middle, strict=True)}
+    data = pl.DataFrame({"x": middle[:1], "y": middle[1:], "told": ["median"]}).with_columns(
+        **{c: pl.lit(name) for c, name in names.items()}
+    )
     base = alt.Chart(inline(data.with_columns(l=ends[0][0], r=ends[0][1], b=ends[1][0], t=ends[1][1])))
     band = {"color": theme.FAINT, "opacity": 0.28, "aria": False}
     look = {"color": theme.INK, "strokeWidth": 1, "strokeDash": [6, 3]}
@@ -143,15 +146,15 @@ def medians(frame: pl.DataFrame, x: Any, y: Any, domain: Any) -> tuple[list[Char
     ]
     # the names stand within the frame, beside the lines, at the end where fewer queries are
     dots = around(np.array([to_pixels(a, b, domain) for a, b in frame.select("x", "y").iter_rows()]), 8.0)
-    left = px + 4 if px < SIDE - 60 else px - 46
+    left = px + 4 if px < SIDE - 90 else px - 76
     lower = py + 2 if py < SIDE - 20 else py - 14
-    uprights: list[Box] = [(left, low, left + 42, low + 13) for low in (SIDE - 15.0, 2.0)]
-    flats: list[Box] = [(start, lower, start + 44, lower + 12) for start in (2.0, SIDE - 46.0)]
+    uprights: list[Box] = [(left, low, left + 72, low + 13) for low in (SIDE - 15.0, 2.0)]
+    flats: list[Box] = [(start, lower, start + 74, lower + 12) for start in (2.0, SIDE - 76.0)]
     boxes = [min(ends_, key=lambda box: covered(box, dots)) for ends_ in (uprights, flats)]
     for rim in (theme.RIM, {}):
         text = base.mark_text(align="left", baseline="middle", **({"fontSize": 10} | rim))
-        for box in boxes:
+        for box, name in zip(boxes, names, strict=True):
             spot = {"x": alt.value(box[0] + 2), "y": alt.value(SIDE - (box[1] + box[3]) / 2)}
-            layers.append(text.encode(text="told:N", **spot))
+            layers.append(text.encode(text=f"{name}:N", **spot))
     boxes += along((px, 0.0), (px, SIDE), 1.0) + along((0.0, py), (SIDE, py), 1.0)
     return layers, boxes

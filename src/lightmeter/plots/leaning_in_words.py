@@ -50,7 +50,7 @@ def leaning_finding(
         if not many:
             return f"{whose} is about even on {of}"
         return f"{whose} leans to {side} on {many} of {of}, to {other} on {few}{balanced}"
-    hardly = _hardly(frame.filter(unsure), toward, away, names)
+    hardly = _hardly(frame.filter(unsure), toward, away, names, least[1])
     if len(frame) == 1:
         who, told = names[frame["name"][0]], number(value[0])
         if hardly:
@@ -80,8 +80,8 @@ def reaches(frame: pl.DataFrame, least: float) -> pl.Series:
     return frame.select(reach.fill_null(False)).to_series()
 
 
-def _hardly(unsure: pl.DataFrame, toward: str, away: str, names: dict[str, str]) -> str:
-    """Who leans to which side with an interval that reaches 0."""
+def _hardly(unsure: pl.DataFrame, toward: str, away: str, names: dict[str, str], least: float) -> str:
+    """Who leans to which side with an interval that reaches 0, or comes nearer to it than ``least``."""
     if unsure.is_empty():
         return ""
     parts = []
@@ -92,6 +92,10 @@ def _hardly(unsure: pl.DataFrame, toward: str, away: str, names: dict[str, str])
     one, s = ("its interval", "s") if len(unsure) == 1 else ("their intervals", "")
     holds = unsure.filter(pl.col("low") <= 0, pl.col("high") >= 0)
     how = (
-        f"hold{s} 0" if len(holds) == len(unsure) else f"end{s} near 0" if holds.is_empty() else "hold 0 or end near it"
+        f"hold{s} 0"
+        if len(holds) == len(unsure)
+        else f"end{s} within {least:.2g} of 0"
+        if holds.is_empty()
+        else f"hold 0 or end within {least:.2g} of it"
     )
     return f"{', '.join(parts)} ({one} {how})"

@@ -58,7 +58,7 @@ def meanings(measures: Sequence[Any]) -> str:
     """
     told = {type(m).__name__: _meaning(m) for m in measures}
     if len(told) > _FEW:
-        told = {name: words.removesuffix(" (relevance)") for name, words in told.items()}
+        told = {name: words.split(" (")[0] for name, words in told.items()}
     return "; ".join(f"{name}: {words}" for name, words in told.items())
 
 

@@ -97,6 +97,9 @@ def measured(measure: Any, *, mean: bool = False) -> str:
     low, high = (float(b) for b in measure.bounds)
     span = f"{_end(low)} to {_end(high)}" if math.isfinite(low) and math.isfinite(high) else ""
     which = way(measure)
+    if which == "higher is better" and hasattr(measure, "target") and hasattr(measure, "div"):
+        # a similarity of 0 takes a target that is one group alone: what is as unfair as can be stands well above 0
+        span, which = f"at most {_end(high)}", f"{which}; its least depends on the target"
     told = ("; " if ":" in which else ", ").join(part for part in (span, which) if part)
     return f"{'mean ' if mean else ''}{printable(str(measure))}" + (f" ({told})" if told else "")
 
