@@ -19,7 +19,7 @@ from lightmeter.plots.arrows_between import _effect, arrow_finding
 from lightmeter.plots.curves_in_words import finding as curves_finding
 from lightmeter.plots.groups_shown import exposure_finding
 from lightmeter.plots.margins import TAU, counts, margin, margin_of
-from lightmeter.plots.means_shown import _best
+from lightmeter.plots.means_shown import _apart, _best
 from lightmeter.plots.means_shown import finding as scores_finding
 from lightmeter.plots.randomness import finding as random_finding
 from lightmeter.plots.shares import finding as shares_finding
@@ -52,10 +52,31 @@ def means(measure: str, *value: float) -> pl.DataFrame:
 @pytest.mark.parametrize(("second", "best"), [(0.78, ["x"]), (0.781, ["x", "y"]), (0.79, ["x", "y"])])
 def test_best_at_the_edge(second: float, best: list[str]) -> None:
     assert _best(means("ERR", 0.79, second, 0.1), UP) == best
-    told = scores_finding({"ERR": best}, {"ERR": UP}, {n: n for n in "xyz"})
+    told = scores_finding({"ERR": best}, {"ERR": UP}, {n: n for n in "xyz"}, {"ERR"})
     assert told == (
         "x has the best mean ERR" if len(best) == 1 else "x and y are about the same and better than the rest by ERR"
     )
+
+
+@pytest.mark.parametrize(("third", "clear"), [(0.485, False), (0.48, True)])
+def test_the_rest_is_worse_only_where_the_next_run_is(third: float, clear: bool) -> None:
+    frame = means("ERR", 0.499, 0.49, third)
+    best = ["x", "y"]
+    assert _best(frame, UP) == best
+    assert _apart(frame, UP, best) == clear
+    told = scores_finding({"ERR": best}, {"ERR": UP}, {n: n for n in "xyz"}, {"ERR"} if clear else set())
+    assert told == f"x and y are about the same and {'better than the rest' if clear else 'have the best means'} by ERR"
+
+
+def test_a_run_just_below_the_best_is_not_called_worse() -> None:
+    runs = {
+        n: {f"q{i}": ["d", "x"] if i < k else ["x", "d"] for i in range(100)}
+        for n, k in (("a", 50), ("b", 49), ("c", 48))
+    }
+    made = lm.load(run=runs, qrels={f"q{i}": {"d": 1} for i in range(100)})
+    # means of .750, .745 and .740
+    told = title(lm.plots.scores(lm.evaluate(made, ["RR"])))
+    assert told == "'a' and 'b' are about the same and have the best means by RR"
 
 
 def test_runs_that_differ_by_little_are_never_best() -> None:

@@ -20,7 +20,7 @@ from lightmeter.plots.cutoffs_shown import finding as cutoffs_finding
 from lightmeter.plots.groups_shown import exposure_finding
 from lightmeter.plots.leaning_in_words import leaning_finding
 from lightmeter.plots.margins import counts, margin_of
-from lightmeter.plots.means_shown import _best
+from lightmeter.plots.means_shown import _apart, _best
 from lightmeter.plots.means_shown import finding as scores_finding
 from lightmeter.plots.scatter import run_finding
 from lightmeter.plots.telling_apart import pair_finding, power_finding
@@ -175,7 +175,8 @@ def test_best_means_are_the_best(runs: int, data: Any) -> None:
     rows = [(m, f"r{i}", data.draw(STEP)) for m in measures for i in range(runs)]
     frame = pl.DataFrame(rows, schema=["measure", "run", "value"], orient="row")
     best = {m: _best(frame.filter(pl.col("measure") == m), one) for m, one in measures.items()}
-    told = scores_finding(best, measures, {f"r{i}": f"r{i}" for i in range(runs)})
+    apart = {m for m, one in measures.items() if _apart(frame.filter(pl.col("measure") == m), one, best[m])}
+    told = scores_finding(best, measures, {f"r{i}": f"r{i}" for i in range(runs)}, apart)
     assert "DeltaGF" not in told
     alone: dict[str, int] = {}
     shared: dict[tuple[str, ...], list[str]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -111,7 +111,8 @@ def scores(of: Result | Comparison) -> Chart:
         words = zip(brief([known[m] for m in measures]), frame["value"], strict=True)
         title = f"{next(iter(names.values()))} has {listed([f'{m} {number(v)}' for m, v in words])}"
     else:
-        title = finding(best, known, names)
+        apart = {m for m in measures if _apart(frame.filter(pl.col("measure") == m), known[m], best[m])}
+        title = finding(best, known, names, apart)
     width = min(len(measures), columns) * (_PANEL + 40) + 100
     return theme.finished(alt.concat(*drawn, columns=columns), title, about, width)
 
@@ -181,28 +182,44 @@ def _best(frame: pl.DataFrame, measure: Any) -> list[str]:
     return best if len(best) < max(len(frame), 2) else []
 
 
-def finding(best: dict[str, list[str]], known: dict[str, Any], names: dict[str, str]) -> str:
-    """Which run alone has the best mean by how many measures; by which ones the first are about the same."""
+def _apart(frame: pl.DataFrame, measure: Any, best: Sequence[str]) -> bool:
+    """Whether the last of the best is so far before the next run that it counts."""
+    sign = better_first(measure)
+    value = dict(zip(frame["run"], frame["value"] * sign, strict=True))
+    rest = [v for run, v in value.items() if run not in best]
+    if not best or not rest:
+        return False
+    return counts(min(value[run] for run in best) - max(rest), margin_of(measure, list(value.values())))
+
+
+def finding(
+    best: dict[str, list[str]], known: dict[str, Any], names: dict[str, str], apart: Collection[str] = ()
+) -> str:
+    """Which run alone has the best mean by how many measures; by which ones the first are about the same.
+
+    ``apart`` are the measures by which all of the first are clearly better than the next run.
+    """
     directed = [m for m in best if better_first(known[m])]
     if not directed:
         return f"{counted(len(names), 'run')} by {counted(len(best), 'measure')} of which neither way is better"
     short = dict(zip(best, brief([known[m] for m in best]), strict=True))
     alone: dict[str, list[str]] = {}
-    shared: dict[tuple[str, ...], list[str]] = {}
+    shared: dict[tuple[tuple[str, ...], bool], list[str]] = {}
     for m in directed:
         if len(best[m]) == 1:
             alone.setdefault(best[m][0], []).append(m)
         else:
-            shared.setdefault(tuple(best[m]), []).append(m)
-    if list(shared) == [()] and not alone:
+            shared.setdefault((tuple(best[m]), m in apart), []).append(m)
+    if list(shared) == [((), False)] and not alone:
         return (
             f"All runs are about the same by {'the measure' if len(directed) == 1 else f'all {len(directed)} measures'}"
         )
     told = [_alone(alone, names, short, directed, len(directed) < len(best))] if alone else []
-    order = sorted(shared.items(), key=lambda part: (not part[0], -len(part[1])))
-    for runs, by in order[:_MOST_SHARED]:
+    order = sorted(shared.items(), key=lambda part: (not part[0][0], -len(part[1])))
+    for (runs, clear), by in order[:_MOST_SHARED]:
         who = listed([names[r] for r in runs], 3) if runs else "all runs"
-        first = " and better than the rest" if runs else ""
+        # the next run may be as near to the last of these as they are to each other
+        first = "" if not runs else " and better than the rest" if clear else " and have the best means"
         told.append(f"{who} are about the same{first} by {listed([short[m] for m in by], 2)}")
     left = sum(len(by) for _, by in order[_MOST_SHARED:])
     told += [f"others by {counted(left, 'more measure')}"] if left else []
