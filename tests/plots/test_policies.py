@@ -41,11 +41,27 @@ def gaps(*rows: tuple[str, float, bool | None], other: str = "B") -> pl.DataFram
         # large as drawn, and yet it may be chance
         ([("r0", 0.3, False)] * 4, "No difference in area (EEAUC) between A and B is found for any of 4 runs"),
         ([("r0", 0.0, False), ("r1", 0.0, False)], "A and B give the same area (EEAUC)"),
-        ([("r0", -0.1, None), ("r1", 0.1, None)], "A gives more area (EEAUC) than B for 1 of 2 runs (not tested)"),
+        (
+            [("r0", -0.1, None), ("r1", 0.1, None)],
+            "A gives more area (EEAUC) than B for 1 of 2 runs, less for 'r0' (not tested)",
+        ),
+        # less than 1% of what an area can be
+        ([("r0", 4e-6, None)], "A and B give about the same area (EEAUC) for 'r0' (not tested)"),
+        ([("r0", 0.009, None)] * 2, "A and B give about the same area (EEAUC) for both runs (not tested)"),
+        (
+            [("r0", 0.009, None), ("r1", -0.2, None)],
+            "B gives more area (EEAUC) than A for 1 of 2 runs, about the same for 'r0' (not tested)",
+        ),
     ],
 )
 def test_the_title_says_what_the_differences_say(rows: list[Any], told: str) -> None:
     assert gap_finding(gaps(*rows)) == told
+
+
+def test_untested_areas_that_hardly_differ_are_about_the_same() -> None:
+    one = lm.load(run={"a": {"q": ["d0", "d1"]}}, qrels={"q": {"d1": 1}})
+    told = title(plots.policies(lm.sweep(one, PAIR, RBP), lm.evaluate(one, "nDCG@10")))
+    assert told.endswith("give about the same area (EEAUC) for 'a' (not tested)")
 
 
 def test_more_policies_are_each_compared_with_the_first() -> None:

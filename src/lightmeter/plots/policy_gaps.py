@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from lightmeter.plots.margins import LITTLE, counts
 from lightmeter.plots.words import listed, quoted, short_names
 
 if TYPE_CHECKING:
@@ -101,10 +102,18 @@ def _told(first: str, other: object, gaps: pl.DataFrame, names: dict[str, str]) 
 
 def _untested(first: str, other: object, gaps: pl.DataFrame, names: dict[str, str]) -> str:
     """What the numbers say where nothing could be tested."""
-    up, down = (gaps.filter(sign * pl.col("gap") > EQUAL)["run"].to_list() for sign in (1, -1))
+    # areas are from 0 to 1
+    large = gaps.filter([counts(gap, LITTLE) for gap in gaps["gap"]])
+    up, down = (large.filter(sign * pl.col("gap") > 0)["run"].to_list() for sign in (1, -1))
+    n, near = len(gaps), [names[r] for r in gaps["run"] if r not in up and r not in down]
+    if not up and not down:
+        whom = _whom(gaps["run"].to_list(), n, names)
+        return f"{first} and {other} give about the same area (EEAUC) for {whom} (not tested)"
     if len(down) > len(up):
-        first, other, up = str(other), first, down
-    return f"{first} gives more area (EEAUC) than {other} for {_whom(up, len(gaps), names)} (not tested)"
+        first, other, up, down = str(other), first, down, up
+    less = f", less for {listed([names[r] for r in down])}" if down else ""
+    same = f", about the same for {listed(near)}" if near else ""
+    return f"{first} gives more area (EEAUC) than {other} for {_whom(up, n, names)}{less}{same} (not tested)"
 
 
 def _whom(runs: list[str], n: int, names: dict[str, str]) -> str:
