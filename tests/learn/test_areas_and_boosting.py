@@ -252,3 +252,10 @@ def test_generated():
     assert (column[data.groups.code == 0] < 1000).all()
     assert (column[data.groups.code == 2] >= 10_000).all()
     assert np.corrcoef(utility, data.grade)[0, 1] > 0.5
+
+
+def test_parity_where_no_group_is_known():
+    """No query counts: there is no area, and no defect."""
+    found = curve_areas([[2.0, 1.0], [0.0, 1.0]], [[1, 0], [0, 1]], [[-1, -1], [-1, -1]], kind="parity")
+    assert np.isnan(found.mean)
+    assert np.isnan(found.query).tolist() == [True, True]

@@ -343,6 +343,17 @@ def test_data_that_teaches_nothing(torch, train, tmp_path):
     assert "Holm" not in (tmp_path / "y/table.md").read_text("utf-8")
 
 
+@pytest.mark.parametrize("model", ["mlp", "lightgbm"])
+def test_a_fold_without_a_known_group(torch, lightgbm, train, more, tmp_path, model):
+    """Groups of one query only: the folds that validate by others have no area of parity, which is said."""
+    (tmp_path / "groups.csv").write_text("doc,a\n" + "".join(f"1.{i},{'fm'[i % 2]}\n" for i in range(1, 9)))
+    options = ["--groups", "groups.csv", "--loss", "parity", "--epochs", 1, "--folds", 3, "-q"]
+    code, out, err = train(more, "--model", model, *options, "-o", "x")
+    assert (code, out) == (2, "")
+    assert "no validation query has an area (parity)" in err
+    assert "defect" not in err
+
+
 def test_outcome_by_hand():
     """Differences are of the queries' own areas, on queries that all losses define."""
     data, utility = generated(12, (4, 9), rng=3)

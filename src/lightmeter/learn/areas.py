@@ -159,6 +159,8 @@ def _parity(
     """Areas with the disparity between groups, on the scale that all scorers share."""
     queries = eps.shape[1]
     values = int(code.max(initial=-1)) + 1
+    if not values:  # no document has a known group, so no query counts
+        return Areas(np.nan, np.full(queries, np.nan))
     if values > _BOUNDED:
         raise LightmeterError(f"there are {values} groups. Accepted for areas of parity: at most {_BOUNDED}.")
     xi = np.stack([np.where(code == v, eps, 0.0).sum(axis=2) for v in range(values)], axis=2)
