@@ -354,6 +354,27 @@ def test_a_fold_without_a_known_group(torch, lightgbm, train, more, tmp_path, mo
     assert "defect" not in err
 
 
+def test_grades_that_binary_leaves(torch, train, tmp_path):
+    """Nothing relevant, or everything, is refused before anything is written; the table is of the raw grades."""
+    (tmp_path / "data.svm").write_text("".join(f"{d % 3} qid:{q} 1:{d * q % 5}\n" for q in range(6) for d in range(4)))
+    options = ["data.svm", "--folds", 3, "--epochs", 1, "-o"]
+    for given, said in (
+        (9, "data.svm: --binary 9 leaves no document relevant, as the highest grade is 2"),
+        (0, "grade 0"),
+    ):
+        code, out, err = train(*options, "x", "--binary", given)
+        assert (code, out) == (2, "")
+        assert said in err
+        assert "Accepted: a grade above 0, at most 2" in err
+        assert not (tmp_path / "x").exists()
+    areas = {}
+    for name, more in (("raw", []), ("binary", ["--binary", 2])):
+        code, _, err = train(*options, name, "--loss", "pointwise", *more)
+        assert code == 0, err
+        areas[name] = (tmp_path / name / "table.md").read_bytes(), (tmp_path / name / "qrels.txt").read_bytes()
+    assert areas["raw"] == areas["binary"]
+
+
 def test_outcome_by_hand():
     """Differences are of the queries' own areas, on queries that all losses define."""
     data, utility = generated(12, (4, 9), rng=3)

@@ -234,11 +234,20 @@ class LetorData:
         frame = self.run(self.grade).drop("score")[known]
         return frame.with_columns(pl.lit(self.groups.name).alias("attribute"), values)
 
-    def check(self) -> None:
-        """Refuse data that nothing can be learnt from."""
-        if not (self.grade > 0).any():
-            where = self.files[0] if self.files else None
+    def check(self, binary: float | None = None) -> None:
+        """Refuse data that nothing can be learnt from, or nothing where grades from ``binary`` on count as 1."""
+        where, highest = self.files[0] if self.files else None, self.grade.max(initial=0.0)
+        if not highest > 0:
             raise InputError("no document has a grade above 0", where=where, accepted="graded documents, 0 and more")
+        if binary is not None and not 0 < binary <= highest:
+            raise InputError(
+                f"--binary {binary:g} leaves no document relevant, as the highest grade is {highest:g}"
+                if binary > 0
+                else f"--binary {binary:g} makes documents of grade 0 relevant",
+                where=where,
+                accepted=f"a grade above 0, at most {highest:g}",
+                hint="Give a lower one, or leave --binary out" if binary > 0 else "Give a higher one",
+            )
 
 
 def generated(

@@ -104,7 +104,7 @@ class Experiment:
                 raise LightmeterError(
                     f"the loss {loss} needs groups. Give them with --group-feature N --bins N=.. or --groups FILE."
                 )
-        self.data.check()
+        self.data.check(self.settings.binary)
         folds_of(len(self.data.queries), self.settings.folds)  # refused before anything is written
         path, asked = os.path.join(self.folder, "settings.json"), self.record()
         if os.path.exists(path):
