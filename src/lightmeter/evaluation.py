@@ -99,7 +99,7 @@ def evaluate(
     _check_number("samples", samples, 1)
     _check_number("rng", rng, 0)
     chosen = chosen_policy(policy, ties, collection)
-    ranked, tied = _rank(collection, chosen, depth, collection.evaluated)
+    ranked, tied = _rank(collection, chosen, depth, every_query=False)
     context = Context(collection, ranked, chosen, unknown)
     leaves = _leaves(asked)
     parts = _parts(asked)
@@ -148,7 +148,7 @@ def ranked_context(
     ``every_query`` those of queries that are not evaluated too.
     """
     chosen = chosen_policy(policy, ties, collection)
-    ranked, _ = _rank(collection, chosen, depth, None if every_query else collection.evaluated)
+    ranked, _ = _rank(collection, chosen, depth, every_query=every_query)
     return Context(collection, ranked, chosen, unknown)
 
 
@@ -199,14 +199,12 @@ def chosen_policy(policy: Policy | str | type | None, ties: Ties | None, collect
 
 
 def _rank(
-    collection: Collection, policy: Policy, depth: int | None, queries: NDArray[np.int64] | None
+    collection: Collection, policy: Policy, depth: int | None, *, every_query: bool
 ) -> tuple[dict[str, Ranked], dict[str, TieCount]]:
-    """Every run in rank order, those of some queries only: nothing may depend on what is left out."""
+    """Every run in rank order; nothing may depend on queries that are not evaluated."""
     ranked, tied = {}, {}
     for name, run in collection.runs.items():
-        ranked[name], tied[name] = Ranked.of(collection, run, policy.base_ties, depth)
-        if queries is not None:
-            ranked[name] = ranked[name].only(queries)
+        ranked[name], tied[name] = Ranked.of(collection, run, policy.base_ties, depth, every_query=every_query)
     return ranked, tied
 
 

@@ -28,8 +28,10 @@ class TieCount:
     rankings: int
 
 
-def rank_order(run: Run, ties: Ties) -> tuple[NDArray[np.int64] | None, TieCount]:
-    """Rows of a run in rank order.
+def rank_order(
+    run: Run, ties: Ties, asked: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int64] | None, TieCount]:
+    """Rows of a run in rank order; ties count in the rankings ``asked`` for only, if that is given.
 
     Returns
     -------
@@ -53,6 +55,8 @@ def rank_order(run: Run, ties: Ties) -> tuple[NDArray[np.int64] | None, TieCount
         score = score[order]
     equal = score[:-1] == score[1:]
     equal[starts - 1] = False
+    if asked is not None and len(equal):
+        equal &= asked[run.ranking_of_row[1:]]
     if not equal.any():
         return order, TieCount(0, 0)
     tied = np.flatnonzero(np.concatenate([[False], equal]) | np.concatenate([equal, [False]]))
@@ -139,18 +143,34 @@ class Ranked:
         self._unknown: dict[str, tuple[float, float]] = {}
 
     @classmethod
-    def of(cls, collection: Collection, run: Run, ties: Ties, depth: int | None = None) -> tuple[Ranked, TieCount]:
-        """A run ranked under a tie rule; with ``depth`` only the first ranks of each ranking."""
-        return run.once(("ranked", ties, depth), lambda: cls._of(collection, run, ties, depth))
+    def of(
+        cls, collection: Collection, run: Run, ties: Ties, depth: int | None = None, *, every_query: bool = True
+    ) -> tuple[Ranked, TieCount]:
+        """A run ranked under a tie rule.
+
+        With ``depth`` only the first ranks of each ranking; without ``every_query`` only the queries evaluated: the
+        rankings of others are empty, and their ties do not count.
+        """
+        asked = None
+        if not every_query:
+            counts = np.zeros(len(collection.queries), dtype=bool)
+            counts[collection.evaluated] = True
+            asked = counts[run.query]
+        if asked is None or asked.all():
+            return run.once(("ranked", ties, depth), lambda: cls._of(collection, run, ties, depth))
+        key = ("ranked", ties, depth, asked.tobytes())
+        return run.once(key, lambda: cls._of(collection, run, ties, depth, asked))
 
     @classmethod
-    def _of(cls, collection: Collection, run: Run, ties: Ties, depth: int | None) -> tuple[Ranked, TieCount]:
-        order, count = rank_order(run, ties)
+    def _of(
+        cls, collection: Collection, run: Run, ties: Ties, depth: int | None, asked: NDArray[np.bool_] | None = None
+    ) -> tuple[Ranked, TieCount]:
+        order, count = rank_order(run, ties, asked)
         ranked = cls(collection, run, order, run.offsets)
         if depth is not None and run.lengths.max(initial=0) > depth:
             rank = np.arange(len(run)) - np.repeat(run.offsets[:-1], run.lengths)
             ranked = ranked.keep(rank < depth)
-        return ranked, count
+        return ranked if asked is None else ranked.keep(asked[ranked.ranking_of_place]), count
 
     def keep(self, places: NDArray[np.bool_]) -> Ranked:
         """Only the marked places; the others close up."""
@@ -159,13 +179,6 @@ class Ranked:
         return Ranked(
             self.collection, self.run, order, kept[self.offsets], None if self.query is self.run.query else self.query
         )
-
-    def only(self, queries: NDArray[np.integer]) -> Ranked:
-        """Without the documents of all queries but some, given by their codes: rankings of the others are empty."""
-        asked = np.zeros(len(self.collection.queries), dtype=bool)
-        asked[queries] = True
-        inside = asked[self.query]
-        return self if inside.all() else self.keep(inside[self.ranking_of_place])
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:

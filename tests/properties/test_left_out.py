@@ -73,3 +73,18 @@ def test_a_reranker_reranks_them_too() -> None:
     w = world(2)
     c = lm.load(run=w["run"], qrels={"q1": w["qrels"]["q1"]}, groups=w["groups"])
     assert lm.rerank(c, "DetGreedy(by='two')").run["query"].unique().sort().to_list() == ["q1", "q2", "q3"]
+
+
+def test_their_ties_do_not_count() -> None:
+    run = {"q": {"a": 2.0, "b": 1.0}, "x": {"a": 2.0, "b": 2.0}}
+    c = lm.load(run=run, qrels={"q": {"b": 1}})
+    r = lm.evaluate(c, "nDCG", ties="error")
+    assert r.values("nDCG").tolist() == pytest.approx([1 / math.log2(3)])
+    assert "0 documents tied" in lm.evaluate(c, "nDCG").conventions["ties"]
+    with pytest.raises(lm.LightmeterError, match="have the same score"):
+        lm.evaluate(lm.load(run=run, qrels={"q": {"b": 1}, "x": {"b": 1}}), "nDCG", ties="error")
+    areas = [
+        lm.sweep(one, "PlackettLuce", "RBP(p=0.5)", ties="error").area()
+        for one in (c, lm.load({"q": run["q"]}, {"q": {"b": 1}}))
+    ]
+    assert areas[0] == areas[1]

@@ -108,8 +108,7 @@ def sweep(
     _check(collection, bys, depth, ties, unknown, missing, samples, resamples, rng)
     ranked, tied = {}, {}
     for name, run in collection.runs.items():
-        every, tied[name] = Ranked.of(collection, run, ties, depth)  # type: ignore[arg-type]
-        ranked[name] = every.only(collection.evaluated)
+        ranked[name], tied[name] = Ranked.of(collection, run, ties, depth, every_query=False)  # type: ignore[arg-type]
     context = Context(collection, ranked, Static(ties=ties), unknown)  # type: ignore[arg-type]
     users_of = [(str(user), *_parts(context, user)) for user in readers]
     total = len(ranked) * len(users_of) * len(families)
