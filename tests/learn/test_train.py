@@ -375,6 +375,30 @@ def test_grades_that_binary_leaves(torch, train, tmp_path):
     assert areas["raw"] == areas["binary"]
 
 
+def test_a_document_twice_in_a_query(torch, train, tmp_path):
+    """Refused with line and id, plain, compressed or by sizes; the same docid in two queries is right."""
+    import gzip
+
+    head = "# a note\n1 qid:1 1:1 # docid = a\n\n0 qid:1 1:2 # docid = b\n"
+    text = head + "1 qid:2 1:3 # docid = a\n0 qid:2 1:1 # docid = c\n0 qid:2 1:2 # docid = a\n"
+    (tmp_path / "data.svm").write_text(text)
+    (tmp_path / "data.svm.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "sizes.svm").write_text(text.replace("qid:1 ", "").replace("qid:2 ", ""))
+    (tmp_path / "sizes.svm.query").write_text("2\n3\n")
+    (tmp_path / "mixed.svm").write_text(text.replace(" # docid = b", ""))
+    for name in ("data.svm", "data.svm.gz", "sizes.svm", "mixed.svm"):
+        code, out, err = train(name, "--folds", 3, "-o", "x")
+        assert (code, out) == (2, "")
+        assert f"{name}:7: the document 'a' comes again in query '2', first in line 5. Accepted: each docid once" in err
+        assert not (tmp_path / "x").exists()
+    from lightmeter.learn.collection import LetorData
+
+    (tmp_path / "good.svm").write_text(text.rsplit("0 qid", 1)[0])
+    assert LetorData.read(tmp_path / "good.svm").docs.to_list() == ["a", "b", "a", "c"]
+    (tmp_path / "some.svm").write_text("1 qid:1 1:1 # docid = a\n0 qid:1 1:2\n1 qid:2 1:1 # docid = a\n")
+    assert LetorData.read(tmp_path / "some.svm").docs.to_list() == ["1.1", "1.2", "2.1"]
+
+
 def test_outcome_by_hand():
     """Differences are of the queries' own areas, on queries that all losses define."""
     data, utility = generated(12, (4, 9), rng=3)

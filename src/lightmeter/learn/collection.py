@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.letor import read_letor
+from lightmeter.learn.named_twice import refuse_named_twice
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -117,8 +118,9 @@ class LetorData:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], sizes: str | os.PathLike[str] | None = None) -> LetorData:
-        """From a file; see :func:`~lightmeter.io.letor.read_letor`."""
+        """From a file; see :func:`~lightmeter.io.letor.read_letor`. A docid twice in a query is refused."""
         t = read_letor(path, sizes)
+        refuse_named_twice(t)
         return cls(t.features, t.grade, t.queries, t.sizes, t.docs, t.feature_ids, files=t.files)
 
     @cached_property
