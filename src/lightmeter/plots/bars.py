@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from lightmeter.errors import LightmeterError
+from lightmeter.errors import LightmeterError, suggest
 from lightmeter.measures.groups import DeltaGF
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
@@ -19,6 +19,7 @@ from lightmeter.plots.words import (
     brief,
     counted,
     group_name,
+    listed,
     measure_of,
     one_of,
     quoted,
@@ -60,7 +61,8 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
     run
         Show the queries of this run; by default the means of all runs.
     other
-        A name for the side opposite to ``positive``; by default the attribute's other value where the result tells it.
+        A name for the side opposite to ``positive``; by default the attribute's other value where the result tells it,
+        which is then the only name that is accepted.
 
     Returns
     -------
@@ -72,7 +74,7 @@ def leaning(result: Result, measure: Any = None, *, run: str | None = None, othe
     MissingExtraError
         Where altair is not installed.
     LightmeterError
-        Where there is no such measure or run, or no value is defined.
+        Where there is no such measure or run, no value is defined, or ``other`` is not the other value.
 
     Examples
     --------
@@ -208,9 +210,21 @@ def _sides(result: Result, measure: Any, other: str | None) -> tuple[str, str]:
     positive = getattr(measure, "positive", None)
     if positive is None:
         return "the positive side", other or "the negative side"
-    groups = {c.group for c in result.cells if c.group is not None and c.measure.attribute == measure.attribute}
-    rest = groups - {positive, "unknown"}
     toward = group_name(measure.attribute, str(positive))
+    rest = _others(result, measure)
     if other is None and len(rest) == 1:
-        other = rest.pop()
+        other = rest[0]
+    elif other is not None and ((rest and other not in rest) or other in (positive, toward)):
+        told = listed(rest) or f"a name for the side that is not {toward}"
+        raise LightmeterError(
+            f"the side opposite to {toward} cannot be called {other!r}.{suggest(other, rest)} Accepted: {told}."
+        )
     return toward, group_name(measure.attribute, other) if other else f"not {toward}"
+
+
+def _others(result: Result, measure: Any) -> list[str]:
+    """The attribute's values beside the positive one, where measures of the result tell them."""
+    attribute = measure.attribute
+    known = [c.group for c in result.cells if c.group is not None and c.measure.attribute == attribute]
+    known += [m.positive for m in result.measures if hasattr(m, "positive") and m.attribute == attribute]
+    return [str(v) for v in dict.fromkeys(known) if v not in (measure.positive, "unknown")]

@@ -64,7 +64,7 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
     of
         What :func:`lightmeter.estimate_attention` gives, user models, or their notation such as ``'RBP(p=0.8)'``.
     depth
-        Ranks shown; by default those of the estimate, or 20.
+        Ranks shown, at least 2; by default those of the estimate, or 20.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
     MissingExtraError
         Where altair is not installed.
     LightmeterError
-        Where there is nothing to draw, more than six curves, or a user who reads the documents.
+        Where there is nothing to draw, more than six curves, a user who reads the documents, or no such depth.
 
     Examples
     --------
@@ -89,7 +89,11 @@ def attention(*of: AttentionEstimate | User | str, depth: int | None = None) -> 
     if not 1 <= len(models) <= _MOST:
         raise LightmeterError(f"the picture shows {len(models)} curves. Accepted: from 1 to {_MOST}.")
     estimates = [m for m in models if not isinstance(m, User)]
-    ranks = depth or (max(m.length for m in estimates) if estimates else _DEPTH)
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 2):
+        raise LightmeterError(
+            f"found depth={depth!r}. Accepted: a whole number from 2, as later ranks are told beside the first."
+        )
+    ranks = int(depth or (max(m.length for m in estimates) if estimates else _DEPTH))
     frame = attention_frame(models, max(ranks, 2)).filter(pl.col("weight").is_finite())
     last = frame.group_by("series", maintain_order=True).agg(pl.all().sort_by("rank").last())
     names = last.sort("weight", descending=True, maintain_order=True)["series"].to_list()

@@ -43,11 +43,12 @@ def _of_first(known: list[str], at: dict[str, float], rank: int) -> str:
     told = [f"{percent(at[n])} as {n}" for n in measured]
     if models:
         ends = list(dict.fromkeys(percent(at[n]) for n in (models[0], models[-1])))
-        short = [n.split(":")[0] for n in (models[0], models[-1])]
-        if measured or len(ends) == 1 or short[0] == short[1]:
+        alike = models[0].split(":")[0] == models[-1].split(":")[0]
+        if measured or len(ends) == 1 or alike:
             told.append(f"{' to '.join(ends)} by {counted(len(models), 'user model')}")
         else:
-            told.append(f"from {ends[0]} ({short[0]}) to {ends[1]} ({short[1]})")
+            short = _short(models)
+            told.append(f"from {ends[0]} ({short[models[0]]}) to {ends[1]} ({short[models[-1]]})")
     return f"Of the attention of rank 1, rank {rank} gets {listed(told)}"
 
 
@@ -91,9 +92,9 @@ def _fit(who: list[str], verdict: int, out: int, ranks: int, *, first: bool) -> 
 
 
 def _short(names: list[str]) -> dict[str, str]:
-    """User models by the first of their words, where that tells them apart."""
+    """User models by the first of their words, where no other has it."""
     first = [name.split(":")[0] for name in names]
-    return dict(zip(names, first if len(set(first)) == len(first) else names, strict=True))
+    return {name: word if first.count(word) == 1 else name for name, word in zip(names, first, strict=True)}
 
 
 def from_one(frame: pl.DataFrame) -> bool:

@@ -41,7 +41,7 @@ def attention_words(term: str) -> str:
     if name == "RBP":
         return f"{user.p:g}^(rank - 1)"
     if name == "TopK":
-        return f"1 at the first {user.k} ranks, then 0"
+        return f"1 at {_first(user.k)}, then 0"
     return "1/rank" if name == "Inverse" else printable(term)
 
 
@@ -60,6 +60,10 @@ def exposure_words(given: Mapping[str, str]) -> str:
     return f"exposure: {how}; attention of a rank: {attention_words(term)}{comma}{end}" if term else f"exposure: {how}"
 
 
+def _first(ranks: int) -> str:
+    return "the first rank" if ranks == 1 else f"the first {ranks} ranks"
+
+
 def _words(user: User) -> str:
     name = type(user).__name__
     if name == "RBP":
@@ -68,5 +72,5 @@ def _words(user: User) -> str:
         flat = ", flat at the top" if user.clip else ""  # type: ignore[attr-defined]
         return f"DCG: logarithmic discount{flat}"
     if name == "TopK":
-        return f"TopK: the first {user.k} ranks only"  # type: ignore[attr-defined]
+        return f"TopK: {_first(user.k)} only"  # type: ignore[attr-defined]
     return {"Inverse": "Inverse: one over the rank", "Attention": "Attention: weights as given"}.get(name, str(user))

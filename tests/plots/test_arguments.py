@@ -1,0 +1,56 @@
+"""What pictures are asked for in a wrong way is refused with what is accepted; names of users stay as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.plots.conftest import collection, run, title
+
+import lightmeter as lm
+from lightmeter import plots
+
+LEANS = "DeltaGF(by='side', positive='f', user=RBP(p=0.8))"
+
+
+@pytest.mark.parametrize(
+    ("other", "measures", "told"),
+    [
+        ("n", [LEANS, "MeanExposure(by='side')"], "'n'. Accepted: m."),
+        ("M", [LEANS, "MeanExposure(by='side')"], "Did you mean 'm'? Accepted: m."),
+        ("f", [LEANS, "MeanExposure(by='side')"], "Accepted: m."),
+        # the values are known from a measure that leans to the other side too
+        ("x", [LEANS, LEANS.replace("'f'", "'m'")], "Accepted: m."),
+        # what is not known may be any name but that of the positive side
+        ("f", [LEANS], "Accepted: a name for the side that is not side f."),
+        ("side f", [LEANS], "Accepted: a name for the side that is not side f."),
+    ],
+)
+def test_leaning_takes_no_other_name_than_the_other_value(other: str, measures: list[str], told: str) -> None:
+    made = lm.evaluate(collection(one=run(1.0, 1)), measures)
+    with pytest.raises(lm.LightmeterError) as caught:
+        plots.leaning(made, LEANS, other=other)
+    assert str(caught.value).startswith(f"the side opposite to side f cannot be called {other!r}.")
+    assert str(caught.value).endswith(told)
+
+
+def test_leaning_takes_the_other_value_or_a_free_name() -> None:
+    made = lm.evaluate(collection(one=run(1.0, 1)), [LEANS, "MeanExposure(by='side')"])
+    assert title(plots.leaning(made, other="m")) == title(plots.leaning(made))
+    free = lm.evaluate(collection(one=run(1.0, 1)), LEANS)
+    assert "to men on" in title(plots.leaning(free, run="one", other="men"))
+
+
+@pytest.mark.parametrize("depth", [0, 1, -3, 2.5, True, "x"])
+def test_attention_is_of_two_ranks_at_least(depth: Any) -> None:
+    with pytest.raises(lm.LightmeterError, match="Accepted: a whole number from 2"):
+        plots.attention("TopK(k=1)", depth=depth)
+
+
+def test_user_models_of_one_kind_are_told_apart() -> None:
+    told = title(plots.attention("DCG", "DCG(clip=True)", "RBP(p=0.5)", depth=2))
+    assert told == (
+        "Of the attention of rank 1, rank 2 gets from 50% (RBP) to 100% (DCG: logarithmic discount, flat at the top)"
+    )
+    one = title(plots.attention("TopK(k=1)", depth=2))
+    assert one == "Of the attention of rank 1, rank 2 gets 0% (TopK: the first rank only)"
