@@ -147,6 +147,27 @@ def test_training_and_what_is_written(torch, train, svm, tmp_path):
     assert "other data or settings (seed: 4 there, 5 here)" in err
 
 
+def test_a_loss_is_added(torch, train, svm, tmp_path):
+    """Tables have the losses of before too, as if asked for together; one that is not trained whole is left out."""
+    options = ["--folds", 3, "--epochs", 2, "--lambda", "0.3", "--lambda", "0.6", "-o"]
+    code, _, err = train(svm, *options, "one", "--loss", "ee")
+    assert code == 0, err
+    assert "of before" not in err
+    code, _, err = train(svm, *options, "one", "--loss", "pairwise")
+    assert code == 0, err
+    assert "note: the tables keep what one has of before: ee\n" in err
+    assert train(svm, *options, "two", "--loss", "ee", "--loss", "pairwise")[0] == 0
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    (tmp_path / "one/runs/ee.txt").unlink()
+    assert train(svm, *options, "one", "--loss", "pairwise", "-q")[0] == 0
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    (tmp_path / "one/models/ee/fold2/lambda0.6/done.json").unlink()
+    code, out, err = train(svm, *options, "one", "--loss", "pairwise", "-f", "jsonl")
+    assert code == 0
+    assert {json.loads(line).get("loss") for line in out.splitlines()} == {"pairwise"}
+    assert "note: ee is not in the tables, as one has not all of its models: --loss ee goes on\n" in err
+
+
 def test_goes_on_after_a_kill(torch, train, svm, tmp_path):
     """A process killed in the middle of a model: the same bytes as one that was left alone."""
     options = [

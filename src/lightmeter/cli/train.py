@@ -97,11 +97,16 @@ class Request:
             scores = experiment.scores(
                 tell, None if self.quiet else _log("tree" if self.model == "lightgbm" else "epoch")
             )
-        outcome = Outcome.of(data, scores, settings.user)
+        earlier = experiment.earlier()
+        outcome = Outcome.of(data, earlier | scores, settings.user)
         self._write(outcome, folder)
         if not self.quiet:
             for line in self._notes(data, settings, lams):
                 say(line)
+            if earlier:
+                say(f"note: the tables keep what {folder} has of before: {', '.join(earlier)}")
+            for loss in experiment.unfinished():
+                say(f"note: {loss} is not in the tables, as {folder} has not all of its models: --loss {loss} goes on")
         write_out(_render(outcome, form))
         manifest = {"files": list(data.files), "seconds": round(time.time() - started, 1), "policy": POLICY}
         write_whole(os.path.join(folder, "manifest.json"), (json.dumps(experiment.record() | manifest) + "\n").encode())

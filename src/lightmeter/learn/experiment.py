@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lightmeter.errors import LightmeterError
 from lightmeter.learn.collection import LetorData
 from lightmeter.learn.folds import Fold, folds_of
-from lightmeter.learn.settings import Settings
+from lightmeter.learn.settings import LOSSES, Settings
 from lightmeter.output.files import write_whole
 
 Array = NDArray[np.float64]
@@ -138,6 +138,34 @@ class Experiment:
             out[loss] = whole
             self._write_run(loss, whole)
         return out
+
+    def earlier(self) -> dict[str, Array]:
+        """Scores by losses that this folder has all models of, and that are not asked for now.
+
+        :meth:`prepare` makes sure that they are of the same data and settings. Their runs are written where missing.
+        """
+        folds = folds_of(len(self.data.queries), self.settings.folds, self.settings.seed)
+        out = {}
+        for loss in self._others():
+            places = [[self._place(loss, k, lam) for lam in self._weights(loss)] for k in range(len(folds))]
+            if not all(os.path.exists(os.path.join(place, "done.json")) for of_fold in places for place in of_fold):
+                continue
+            whole = np.full(len(self.data.grade), np.nan)
+            for k, fold in enumerate(folds):
+                whole[self.data.flat(fold.test)] = self._best(loss, k, fold, None, None)
+            out[loss] = whole
+            if not os.path.exists(os.path.join(self.folder, "runs", f"{loss}.txt")):
+                self._write_run(loss, whole)
+        return out
+
+    def unfinished(self) -> list[str]:
+        """Losses of this folder that are not asked for now, and whose models are not all there."""
+        kept = self.earlier()
+        begun = os.path.join(self.folder, "models")
+        return [loss for loss in self._others() if loss not in kept and os.path.isdir(os.path.join(begun, loss))]
+
+    def _others(self) -> list[str]:
+        return [loss for loss in LOSSES if loss not in self.losses]
 
     def histories(self) -> pl.DataFrame:
         """Epochs of all models: ``loss_name, fold, lam, epoch, loss, area``."""
