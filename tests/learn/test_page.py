@@ -20,3 +20,10 @@ def test_the_page_names_the_losses() -> None:
     from lightmeter.learn.settings import LOSSES
 
     assert set(LOSSES) <= set(re.findall(r"`([\w-]+)`", PAGE.read_text("utf-8")))
+
+
+def test_the_page_says_what_going_on_keeps() -> None:
+    """All but ``model.pt`` and ``manifest.json`` has the same bytes, as ``test_goes_on_after_a_kill`` sees."""
+    text = " ".join(PAGE.read_text("utf-8").split())
+    assert "`model.pt` may differ in bytes" in text
+    assert "ends with the same bytes" not in text

@@ -169,7 +169,7 @@ def test_a_loss_is_added(torch, train, svm, tmp_path):
 
 
 def test_goes_on_after_a_kill(torch, train, svm, tmp_path):
-    """A process killed in the middle of a model: the same bytes as one that was left alone."""
+    """A process killed in the middle of a model: the same bytes as one that was left alone, and models equal in all."""
     options = [
         "--folds",
         "3",
@@ -204,6 +204,16 @@ def test_goes_on_after_a_kill(torch, train, svm, tmp_path):
         assert (code, err) == (0, "")
     left = {k: v for k, v in contents(cut).items() if not k.endswith(".part")}
     assert left == contents(whole)
+    from lightmeter.learn.training import Trained
+
+    for k in (1, 2, 3):
+        one, other = (Trained.load(str(p / f"models/ee-gumbel/fold{k}/model.pt")) for p in (cut, whole))
+        assert (one.history, one.best) == (other.history, other.best)
+        assert (one.normalisation.mean == other.normalisation.mean).all()
+        assert (one.normalisation.deviation == other.normalisation.deviation).all()
+        states = one.network.state_dict(), other.network.state_dict()
+        assert list(states[0]) == list(states[1])
+        assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
 def test_an_interrupted_training_is_gone_on_with(torch):
