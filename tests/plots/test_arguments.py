@@ -54,3 +54,51 @@ def test_user_models_of_one_kind_are_told_apart() -> None:
     )
     one = title(plots.attention("TopK(k=1)", depth=2))
     assert one == "Of the attention of rank 1, rank 2 gets 0% (TopK: the first rank only)"
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [[("a",)], [("a", "b", "a")], ["ab"], ("a", "b"), "ab", [3], None, {"a": "b"}, [(None, "a")], [], [("a", "a")]],
+)
+def test_arrows_are_between_two_runs(pairs: Any) -> None:
+    made = lm.evaluate(collection(a=run(3.0, 1), b=run(1.0, 2)), ["nDCG@5", "RR"])
+    with pytest.raises(lm.LightmeterError, match="Accepted: pairs of a run before and another one after a change"):
+        plots.arrows(made, pairs)
+
+
+def test_two_measures_are_not_the_same() -> None:
+    made = lm.evaluate(collection(a=run(3.0, 1), b=run(1.0, 2)), ["nDCG@5", "RR"])
+    for picture in (
+        lambda: plots.tradeoff(made, "RR", "RR"),
+        lambda: plots.tradeoff(made, "RR", lm.RR(), run="a"),
+        lambda: plots.arrows(made, [("a", "b")], "RR", "RR"),
+    ):
+        with pytest.raises(lm.LightmeterError, match="both measures are RR"):
+            picture()
+
+
+@pytest.mark.parametrize("keys", [("x", "y"), (None, 1.0), (-1.0, 1.0), (float("nan"), 1.0)])
+def test_parameters_of_randomness_are_numbers(keys: tuple[Any, Any]) -> None:
+    made = lm.evaluate(collection(a=run(3.0, 1)), "RR")
+    with pytest.raises(lm.LightmeterError, match=r"is no number from 0 up\. Accepted: results by the number"):
+        plots.randomisation(dict.fromkeys(keys, made))
+
+
+def test_randomness_is_of_results() -> None:
+    made: Any = lm.evaluate(collection(a=run(3.0, 1)), "RR")
+    with pytest.raises(lm.LightmeterError, match=r"parameter 2 is of type int\. Accepted: results"):
+        plots.randomisation({1: made, 2: 3})
+    with pytest.raises(lm.LightmeterError, match=r"found 'Result'\. Accepted: a sweep, or results"):
+        plots.randomisation(made)
+
+
+@pytest.mark.parametrize("query", [[], 3, None, [3]])
+def test_shares_are_of_a_query(query: Any) -> None:
+    with pytest.raises(lm.LightmeterError, match="Accepted: the name of a query, or several"):
+        plots.distribution_at(collection(a=run(3.0, 1)), "DistrSim(by='side')@2", query)
+
+
+def test_a_query_named_twice_is_one() -> None:
+    made = collection(a=run(3.0, 1), b=run(1.0, 2))
+    once, twice = (title(plots.distribution_at(made, "DistrSim(by='side')@2", q)) for q in ("q0", ["q0", "q0"]))
+    assert once == twice

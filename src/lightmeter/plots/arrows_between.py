@@ -51,7 +51,7 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     MissingExtraError
         Where altair is not installed.
     LightmeterError
-        Where a run or measure is not there, or there is no pair.
+        Where a run or measure is not there, both are one measure, or there is no pair or one that is not of two runs.
     """
     alt = altair()
     x, y = two_measures(result, x, y)
@@ -59,9 +59,7 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     names = short_names(frame["name"].to_list())
     frame = frame.with_columns(label=pl.col("name").replace_strict(names), both=pl.lit(0.0))
     at = {n: (a, b) for n, a, b in frame.select("name", "x", "y").iter_rows()}
-    made = [tuple(one_of("run", end, at) for end in pair) for pair in pairs]
-    if not made:
-        raise LightmeterError("there is no pair of runs. Accepted: pairs of before and after, such as [('a', 'b')].")
+    made = _changes(pairs, at)
     domain = domain_of(frame["x"].to_numpy(), x), domain_of(frame["y"].to_numpy(), y)
     # where a measure has no better side, up and down are all that can be told
     directed = bool(better_first(x) and better_first(y))
@@ -126,6 +124,25 @@ def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: A
     return theme.finished(chart, title, about, SIDE + 110)
 
 
+def _changes(pairs: Any, known: Iterable[str]) -> list[tuple[str, str]]:
+    """The pairs of runs, each of two that are there."""
+    there = list(known)
+    if isinstance(pairs, str | Mapping) or not isinstance(pairs, Iterable):
+        raise LightmeterError(f"the pairs are {pairs!r}. {_ACCEPTED}")
+    made = []
+    for pair in pairs:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2 or None in pair:
+            raise LightmeterError(f"{pair!r} is no pair of runs. {_ACCEPTED}")
+        before, after = (one_of("run", end, there) for end in pair)
+        if before == after:
+            raise LightmeterError(f"the pair {tuple(pair)!r} is one run twice, which changes nothing. {_ACCEPTED}")
+        made.append((before, after))
+    if not made:
+        raise LightmeterError(f"there is no pair of runs. {_ACCEPTED}")
+    return made
+
+
+_ACCEPTED = "Accepted: pairs of a run before and another one after a change, such as [('a', 'b')]."
 #: Values of the two measures.
 Point: TypeAlias = tuple[float, float]
 _EFFECTS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +43,7 @@ _COLUMNS = ("panel", "brief", "group", "run", "parameter", "value", "n", "axis",
 #: Measures that the title tells of.
 _MOST_TOLD = 3
 _SAME_IDEAL = 1e-3
+_BY_PARAMETER = "results by the number that the policy's parameter is, such as {0.5: result, 1: another}"
 
 
 def along_frame(
@@ -53,6 +55,8 @@ def along_frame(
     The last row of a sweep's curve, the ranking as given, has no parameter.
     """
     if isinstance(of, Mapping):
+        for key, result in of.items():
+            _accepted(key, result)
         parts = [
             result.mean()
             .filter(pl.col("segment").is_null())
@@ -68,8 +72,10 @@ def along_frame(
             for parameter, result in of.items()
         ]
         if not parts:
-            raise LightmeterError("there is no result to draw. Accepted: results by parameter, such as {0.5: result}.")
+            raise LightmeterError(f"there is no result to draw. Accepted: {_BY_PARAMETER}.")
         return pl.concat(parts).select(*_COLUMNS)
+    if not hasattr(of, "curve"):
+        raise LightmeterError(f"found {type(of).__name__!r}. Accepted: a sweep, or {_BY_PARAMETER}.")
     points = of.curve(raw=True).filter(pl.col("measure").is_in(["EED", "EER"]))
     chosen = one_of("policy", policy, points["policy"])
     points = points.filter(pl.col("policy") == chosen)
@@ -89,6 +95,15 @@ def along_frame(
         "low",
         "high",
     )
+
+
+def _accepted(parameter: Any, result: Any) -> None:
+    """Refuse what is no number from 0 up, and what no result belongs to."""
+    if isinstance(parameter, bool) or not isinstance(parameter, Real) or not float(parameter) >= 0:
+        raise LightmeterError(f"the parameter {parameter!r} is no number from 0 up. Accepted: {_BY_PARAMETER}.")
+    if not isinstance(result, Result):
+        kind = type(result).__name__
+        raise LightmeterError(f"what belongs to parameter {parameter!r} is of type {kind}. Accepted: {_BY_PARAMETER}.")
 
 
 def _ends(bounds: Mapping[str, tuple[float, float]]) -> dict[str, pl.Expr]:
@@ -151,7 +166,8 @@ def randomisation(
     MissingExtraError
         Where altair is not installed.
     LightmeterError
-        Where there are more than seven runs, or several policies or users and none is named.
+        Where parameters are no numbers from 0 up, there are more than seven runs, or several policies or users and none
+        is named.
     """
     alt = altair()
     frame = along_frame(of, policy, user)

@@ -264,7 +264,10 @@ def two_measures(result: Result, x: Any, y: Any) -> tuple[Any, Any]:
             )
         x = rest.pop(0) if x is None else x
         y = rest.pop(0) if y is None else y
-    return measure_of(x, there), measure_of(y, there)
+    x, y = measure_of(x, there), measure_of(y, there)
+    if str(x) == str(y):
+        raise LightmeterError(f"both measures are {x}. Accepted: two that are not the same, such as x=RR, y=nDCG@10.")
+    return x, y
 
 
 def some(frame: pl.DataFrame, x: Any, y: Any) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -109,11 +110,13 @@ def distribution_at(
         raise TermError(f"{measure} has no target at one rank. Accepted: a measure such as DistrSim(by='gender')@10.")
     if getattr(measure.target, "of", None) == "run":
         raise TermError(f"the target of {measure} is another one for each run. Accepted: a target that runs share.")
-    queries = [query] if isinstance(query, str) else list(query)
+    queries = [query] if isinstance(query, str) else list(dict.fromkeys(query)) if isinstance(query, Iterable) else []
+    if not queries or not all(isinstance(q, str) for q in queries):
+        raise LightmeterError(f"the queries are {query!r}. Accepted: the name of a query, or several in a list.")
     for q in queries:
         if q not in collection.queries:
             raise LightmeterError(f"there is no query {q!r}.{suggest(q, collection.queries)}")
-    shown = list(runs or collection.runs)
+    shown = list(dict.fromkeys([runs] if isinstance(runs, str) else runs or collection.runs))
     if len(shown) > _MOST_RUNS:
         raise LightmeterError(
             f"the picture shows {len(shown)} runs. Accepted: at most {_MOST_RUNS}; choose some with runs=[..]."
