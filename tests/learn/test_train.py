@@ -430,6 +430,30 @@ def test_a_document_twice_in_a_query(torch, train, tmp_path):
     assert LetorData.read(tmp_path / "some.svm").docs.to_list() == ["1.1", "1.2", "2.1"]
 
 
+def test_grades_above_the_highest_of_err(torch, train, tmp_path):
+    """Refused before anything is written, with option, line, grade and remedy; where it plays no part it is none."""
+    (tmp_path / "data.svm").write_text(
+        "# a note\n" + "".join(f"{d % 4} qid:{q} 1:{d * q % 5}\n" for q in range(6) for d in range(4))
+    )
+    options = ["data.svm", "--folds", 3, "--epochs", 1, "-o"]
+    for option in ("--user", "--train-user"):
+        code, out, err = train(*options, "x", option, "ERR(max_grade=1)")
+        assert (code, out) == (2, "")
+        assert err == (
+            f"lightmeter: error: data.svm:4: the grade is 2, above the highest of {option} 'ERR(max_grade=1)'. "
+            f"Accepted: max_grade of at least 3, the highest grade there is. Write {option} 'ERR(max_grade=3)'.\n"
+        )
+        assert not (tmp_path / "x").exists()
+    for name, more in (("binary", ["--binary", 2]), ("pointwise", ["--loss", "pointwise"])):
+        code, _, err = train(*options, name, "--train-user", "ERR(max_grade=1)", *more)
+        assert code == 0, err
+    from lightmeter.learn.collection import LetorData
+    from lightmeter.learn.readers import reader
+
+    with pytest.raises(LightmeterError, match=r"^the grade is 2, above"):
+        LetorData.of([[1.0], [2.0]], [2, 0], [2]).check_user("--user", reader("ERR(max_grade=1)"))
+
+
 def test_outcome_by_hand():
     """Differences are of the queries' own areas, on queries that all losses define."""
     data, utility = generated(12, (4, 9), rng=3)

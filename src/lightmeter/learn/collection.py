@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.letor import read_letor
-from lightmeter.learn.named_twice import refuse_named_twice
+from lightmeter.learn.file_lines import line_of, refuse_named_twice
+from lightmeter.users import ERRUser, User
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -249,6 +250,21 @@ class LetorData:
                 where=where,
                 accepted=f"a grade above 0, at most {highest:g}",
                 hint="Give a lower one, or leave --binary out" if binary > 0 else "Give a higher one",
+            )
+
+    def check_user(self, option: str, user: User, binary: float | None = None) -> None:
+        """Refuse a reader of ERR whose highest grade is below one of the data's, as counted with ``binary``."""
+        most = user.max_grade if isinstance(user, ERRUser) else None  # type: ignore[attr-defined]
+        seen = self.grade if binary is None else (self.grade >= binary).astype(np.float64)
+        above = np.flatnonzero(seen > (np.inf if most is None else most))
+        if len(above):
+            row, highest = int(above[0]), f"{seen.max():g}"
+            raise InputError(
+                f"the grade is {seen[row]:g}, above the highest of {option} {str(user)!r}",
+                where=self.files[0] if self.files else None,
+                line=line_of(self.files, row),
+                accepted=f"max_grade of at least {highest}, the highest grade there is",
+                hint=f"Write {option} 'ERR(max_grade={highest})'",
             )
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lightmeter.errors import LightmeterError
 from lightmeter.learn.collection import LetorData
 from lightmeter.learn.folds import Fold, folds_of
+from lightmeter.learn.readers import reader
 from lightmeter.learn.settings import LOSSES, Settings
 from lightmeter.output.files import write_whole
 
@@ -105,6 +106,9 @@ class Experiment:
                     f"the loss {loss} needs groups. Give them with --group-feature N --bins N=.. or --groups FILE."
                 )
         self.data.check(self.settings.binary)
+        self.data.check_user("--user", reader(self.settings.user))
+        if self.settings.train_user is not None and any(loss.startswith(("ee", "parity")) for loss in self.losses):
+            self.data.check_user("--train-user", reader(self.settings.train_user), self.settings.binary)
         folds_of(len(self.data.queries), self.settings.folds)  # refused before anything is written
         path, asked = os.path.join(self.folder, "settings.json"), self.record()
         if os.path.exists(path):
