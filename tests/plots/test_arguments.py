@@ -102,3 +102,34 @@ def test_a_query_named_twice_is_one() -> None:
     made = collection(a=run(3.0, 1), b=run(1.0, 2))
     once, twice = (title(plots.distribution_at(made, "DistrSim(by='side')@2", q)) for q in ("q0", ["q0", "q0"]))
     assert once == twice
+
+
+def exposed(attribute: str, *names: str) -> str:
+    """The title of exposure where the groups stand in this order."""
+    docs = [f"d{i}" for i in range(len(names))]
+    made = lm.load(run={"one": {"q": docs}}, groups={attribute: dict(zip(docs, names, strict=True))})
+    return title(plots.exposure(lm.evaluate(made, f"MeanExposure(by='{attribute}', user=Inverse)")))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "names", "told"),
+    [
+        ("shop", ("eBay", "amazon"), "Group eBay gets more exposure per member than amazon (2.00 times)"),
+        (
+            "shop",
+            ("eBay", "b&q", "aldi"),
+            "Group eBay gets the most exposure per member and aldi the least (3.00 times)",
+        ),
+        # the attribute's word is the user's too
+        ("iSide", ("f", "m"), "iSide f gets more exposure per member than iSide m (2.00 times)"),
+        # one group with a name of two words, and one that is called as a title calls runs without a leader
+        (
+            "shop",
+            ("A and B", "bB", "cC"),
+            "Group A and B gets the most exposure per member and cC the least (3.00 times)",
+        ),
+        ("shop", ("equal", "bB"), "Group equal gets more exposure per member than bB (2.00 times)"),
+    ],
+)
+def test_a_group_keeps_the_case_of_its_name(attribute: str, names: tuple[str, ...], told: str) -> None:
+    assert exposed(attribute, *names) == told

@@ -32,7 +32,7 @@ def test_the_fewer_can_get_more_each_and_less_in_all() -> None:
     leans, gets = plots.leaning(made, "DeltaGF(by='side', positive='f', user=TopK(k=5))"), plots.exposure(made)
     # both are so, and each picture says why
     assert float(made.values(MEAN, "one", "f")[0]) > float(made.values(MEAN, "one", "m")[0])
-    assert title(gets).startswith("Side f gets more exposure per member than side m")
+    assert title(gets).startswith("side f gets more exposure per member than side m")
     assert "a small group can get more per member and less in all" in about(gets)
     assert "the fewer can get more exposure each, and less in all" in about(leans)
 

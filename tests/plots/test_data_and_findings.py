@@ -202,7 +202,7 @@ def test_exposure_bars_start_at_zero_and_tell_the_ratio(result: lm.Result) -> No
     good = dict(shown.filter(pl.col("run") == "good").select("group", "value").iter_rows())
     most, least = sorted(good, key=lambda g: -good[g])
     told = re.search(
-        rf"[Ss]ide {most} gets more exposure per member than side {least} in 'good' \(([\d.]+) times", title(chart)
+        rf"side {most} gets more exposure per member than side {least} in 'good' \(([\d.]+) times", title(chart)
     )
     assert told
     # who divides the numbers beside the bars finds the ratio of the title

@@ -207,4 +207,4 @@ def test_pairs_told_apart_at_the_edge(second: int, told: str) -> None:
 def test_exposure_at_the_edge(more: float, equal: bool) -> None:
     frame = pl.DataFrame({"run": ["r"] * 2, "name": ["a", "b"], "value": [0.2 * more, 0.2], "low": None, "high": None})
     told = exposure_finding(frame, "exposure")
-    assert told.startswith("All groups are about equal in exposure" if equal else "A gets more exposure than b")
+    assert told.startswith("All groups are about equal in exposure" if equal else "Group a gets more exposure than b")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.output.plain import printable
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.margins import ALIKE, counts
@@ -33,7 +34,8 @@ _PER_MEMBER = "exposure per member"
 _COMPARED = (
     "compared: members, whatever the size of their groups; a small group can get more per member and less in all"
 )
-_EQUAL = "equal"
+#: What a title tells of runs that have no group ahead: who has most, who least, what stands before them, how many.
+_ONE_ONLY, _ALL_EQUAL = ("", "", "one", False), ("", "", "all", False)
 #: Pixels of the lines that an interval is drawn with.
 _THICK = 2
 #: Orders of the groups that a title tells one by one.
@@ -103,7 +105,7 @@ def exposure(
     >>> c = lm.load(run=runs, qrels={"q": {"a": 1}}, groups={"side": {"a": "f", "b": "m"}})
     >>> r = lm.evaluate(c, "MeanExposure(by='side', user=Inverse)")
     >>> print(*lm.plots.exposure(r).to_dict()["title"]["text"], sep=chr(10))
-    Side f gets more exposure per member than side m in 'x'
+    side f gets more exposure per member than side m in 'x'
     (2.00 times); side m more than side f in 'y' (2.00 times)
     """
     alt = altair()
@@ -202,47 +204,63 @@ def _colours(groups: list[str]) -> Any:
 
 def exposure_finding(frame: pl.DataFrame, what: str) -> str:
     """Which group gets most and which least, how many times as much, and in which runs."""
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str, str, bool], list[str]] = {}
     several = frame["run"].n_unique() > 1
     for (run,), part in frame.filter(pl.col("name") != "unknown").group_by("run", maintain_order=True):
         rows = part.sort("value", descending=True, maintain_order=True).to_dicts()
         where = f" in {run}" if several else ""
         if len(rows) < 2:
-            found.setdefault(("", ""), []).append(where)
+            found.setdefault(_ONE_ONLY, []).append(where)
             continue
         most, least = rows[0], rows[-1]
         told = [_gap(most["value"], least["value"])]
         if not counts(most["value"] - least["value"], ALIKE * max(abs(most["value"]), abs(least["value"]))):
-            found.setdefault((_EQUAL, ""), []).append(where)
+            found.setdefault(_ALL_EQUAL, []).append(where)
             continue
         ends = least["high"], most["low"]
         if all(e is not None and e == e for e in ends) and ends[0] >= ends[1]:
             told.append("intervals overlap")
-        who = tuple(listed([r["name"] for r in rows if r["value"] == end["value"]], 2) for end in (most, least))
-        found.setdefault((who[0], who[1]), []).append(f"{where} ({', '.join(told)})")
+        tops, lows = ([r for r in rows if r["value"] == end["value"]] for end in (most, least))
+        first, last = (listed([r["name"] for r in end], 2) for end in (tops, lows))
+        found.setdefault((first, last, _lead(tops), len(tops) > 1), []).append(f"{where} ({', '.join(told)})")
     if len(found) > _MOST_ORDERS:
         return _varied(frame, what)
     many = frame.filter(pl.col("name") != "unknown")["name"].n_unique() > 2
     amount = what.split(" ")[-1] in ("documents", "exposure", "target", "member")
     more, top, low = ("more", "most", "least") if amount else ("a higher", "highest", "lowest")
     parts: list[str] = []
-    for (most_name, least_name), runs in found.items():
+    for kind, runs in found.items():
+        most_name, least_name, _, several_most = kind
         where = listed([w.removeprefix(" in ") for w in runs], 3)
         where = f" in {where}" if several else runs[0]
         said = any(p for p in parts if what in p)
-        if not most_name:
+        if kind == _ONE_ONLY:
             parts.append(f"there is the {what} of one group only{where}")
-        elif most_name == _EQUAL:
+        elif kind == _ALL_EQUAL:
             parts.append(f"all groups are about equal in {what}{where}")
         elif many:
-            gets = "get" if " and " in most_name else "gets"
+            gets = "get" if several_most else "gets"
             parts.append(f"{most_name} {gets} the {top}{'' if said else ' ' + what} and {least_name} the {low}{where}")
         else:
             parts.append(
                 f"{most_name} {more.removeprefix('a ') if said else f'gets {more} {what}'} than {least_name}{where}"
             )
     told_all = "; ".join(parts)
-    return told_all[:1].upper() + told_all[1:]
+    start = next(iter(found))
+    if start in (_ONE_ONLY, _ALL_EQUAL):
+        return told_all[:1].upper() + told_all[1:]
+    return f"{start[2]} {told_all}" if start[2] else told_all
+
+
+def _lead(rows: list[dict[str, Any]]) -> str:
+    """What stands before the names of groups at the start of a title.
+
+    A user's word keeps its case, so that a name without its attribute's word follows a word of ours.
+    """
+    first = rows[0]
+    if first["name"] != printable(first.get("group", first["name"])):
+        return ""
+    return "Group" if len(rows) == 1 else "Groups"
 
 
 def _varied(frame: pl.DataFrame, what: str) -> str:
