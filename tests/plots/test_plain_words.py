@@ -220,5 +220,5 @@ def test_ends_of_randomness_are_labelled(sweep: lm.SweepResult) -> None:
 def test_no_axis_says_that_a_similarity_could_be_0(name: str) -> None:
     """With an equal target of two groups even one group alone is as similar as 1 - JSD((1, 0), (.5, .5)) = .689."""
     measure = lm.parse(f"{name}(by='side')")
-    assert measured(measure) == f"{name}(by='side') (at most 1, higher is better; its least depends on the target)"
+    assert measured(measure) == f"{measure} (at most 1, higher is better; its least depends on the target)"
     assert measured(lm.ERR()) == "ERR (0 to 1, higher is better)"
