@@ -133,3 +133,14 @@ def exposed(attribute: str, *names: str) -> str:
 )
 def test_a_group_keeps_the_case_of_its_name(attribute: str, names: tuple[str, ...], told: str) -> None:
     assert exposed(attribute, *names) == told
+
+
+def test_a_run_that_is_called_like_a_verb_keeps_its_name() -> None:
+    made = collection(rises=run(3.0, 1), falls=run(-2.0, 3))
+    results = {
+        alpha: lm.evaluate(made, ["nDCG@5", "RR"], policy=lm.PlackettLuce(alpha=alpha)) for alpha in (0.1, 1.0, 10.0)
+    }
+    told = title(plots.randomisation(results))
+    assert told.startswith("With less randomness nDCG@5 and RR rise")
+    assert "'rises'" in told
+    assert "'falls'" in told

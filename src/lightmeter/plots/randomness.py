@@ -312,11 +312,15 @@ def finding(frame: pl.DataFrame, names: dict[str, str]) -> str:
         panel = part["panel"][0]
         subjects[panel] = _subject(part)
         ways.setdefault(panel, {}).setdefault(way, []).append((names[run], numbers))
+    several: dict[str, str] = {}
     for panel, subject in subjects.items():
-        told.setdefault(_of_runs(ways[panel], len(names)), []).append(subject)
+        does = _of_runs(ways[panel], len(names))
+        told.setdefault(does, []).append(subject)
+        # of the verbs only: the names of runs stay as they are
+        several[does] = _of_runs({_plural(way): those for way, those in ways[panel].items()}, len(names))
     if not told:
         return "Nothing is defined"
-    parts = [f"{listed(who, 3)} {_plural(does) if len(who) > 1 else does}" for does, who in told.items()]
+    parts = [f"{listed(who, 3)} {several[does] if len(who) > 1 else does}" for does, who in told.items()]
     left = sum(len(who) for who in list(told.values())[_MOST_TOLD:])
     more = f"; {counted(left, 'more measure')} not told of" if left else ""
     return f"With less randomness {'; '.join(parts[:_MOST_TOLD])}{more}"
