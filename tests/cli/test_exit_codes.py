@@ -492,10 +492,11 @@ def write(path, content):
     with output.whole_file(path) as file:
         file.write(content[:5])
         file.flush()
-        assert len(os.listdir(".")) == int(sys.argv[1]) + 1
+        assert len(os.listdir(".")) == int(count) + 1
         os.kill(os.getpid(), signal.{name})
 entry._run = lambda given: write("out.csv", b"0123456789")
-sys.exit(entry.main(["evaluate"]))
+count = sys.argv.pop()
+entry.main()
 """
     before = sorted(os.listdir(folder))
     done = subprocess.run(
@@ -504,3 +505,9 @@ sys.exit(entry.main(["evaluate"]))
     assert done.returncode == 128 + getattr(signal, name), done.stderr
     assert done.stderr == ""
     assert sorted(os.listdir(folder)) == before
+
+
+def test_a_program_that_calls_main_keeps_its_own_signals(lightmeter):
+    before = signal.getsignal(signal.SIGTERM)
+    assert lightmeter(*OK, "-m", "AP").code == 0
+    assert signal.getsignal(signal.SIGTERM) is before

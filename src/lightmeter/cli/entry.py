@@ -12,7 +12,6 @@ import gc
 import os
 import signal
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -49,6 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # Arrow's own pool takes huge pages from the system, which may first have to be put together
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+        for name in ("SIGTERM", "SIGHUP"):  # whoever ignores them, as nohup does, is left alone
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _terminated)
         gc.disable()  # the process is short, and what it makes is arrays: there are no cycles worth looking for
         _end(_code(sys.argv[1:]))
     return _code(list(arguments))
@@ -73,11 +76,6 @@ def _code(given: list[str]) -> int:
     """Run a command line, and tell what goes wrong."""
     code = DONE
     try:
-        if threading.current_thread() is threading.main_thread():
-            for name in ("SIGTERM", "SIGHUP"):
-                number = getattr(signal, name, None)
-                if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                    signal.signal(number, _terminated)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
