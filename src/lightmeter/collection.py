@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.attributes import Attribute, merge_attributes
+from lightmeter.codes import freeze
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.intersections import JOIN, intersection
 from lightmeter.io.tables import IntentTable, JudgmentTable, RunTable, Source
@@ -75,8 +76,13 @@ class Collection:
 
     @cached_property
     def evaluated(self) -> NDArray[np.int64]:
-        """Codes of the queries that count: those judged, without judgments those with intents, without either those any
-        run answers (and in the sequence, if any).
+        """Codes of the queries that count."""
+        return np.flatnonzero(self.counts)
+
+    @cached_property
+    def counts(self) -> NDArray[np.bool_]:
+        """Which queries count: those judged, without judgments those with intents, without either those any run answers
+        (and in the sequence, if any).
         """
         if self.judgments is not None:
             keep = self.judgments.judged > 0
@@ -89,7 +95,7 @@ class Collection:
                 keep[run.query] = True
         if self.query_weight is not None:
             keep &= self.query_weight > 0
-        return np.flatnonzero(keep)
+        return freeze(keep)
 
     def attribute(self, name: str | tuple[str, ...]) -> Attribute:
         """An attribute by name; ``'gender & age'``, or both names, is their intersection.

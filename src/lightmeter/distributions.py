@@ -120,7 +120,7 @@ def _resolve(context: Context, term: Target, by: str, run: str) -> Distribution:
         query = np.zeros(len(position), dtype=np.int64)
         if attribute.index.group is not None:
             query = attribute.index.group[position].astype(np.int64)
-            counts = _counts(context)[query]
+            counts = context.collection.counts[query]
             query, value, mass = query[counts], value[counts], mass[counts]
         if not attribute.by_query or term.scope == "collection":
             return _all_alike(value, mass, size)
@@ -194,7 +194,7 @@ def _relevant(context: Context, attribute: Attribute) -> Triple:
             "target='relevant' needs judgments. Give them with --qrels FILE (in Python: qrels=), or choose another "
             "target."
         )
-    rows = np.flatnonzero((judgments.grade > 0) & _counts(context)[judgments.query])
+    rows = np.flatnonzero((judgments.grade > 0) & context.collection.counts[judgments.query])
     group = judgments.query[rows] if attribute.by_query else None
     entry = attribute.index.find(judgments.doc.gather(rows), group)
     position, codes, mass = attribute.pairs(entry, split=True)
@@ -205,13 +205,6 @@ def _relevant(context: Context, attribute: Attribute) -> Triple:
         value = np.concatenate([value, context.own_value(attribute, judgments.doc.gather(rows[own]))])
         mass = np.concatenate([mass, np.ones(len(own))])
     return query[position].astype(np.int64), value, mass
-
-
-def _counts(context: Context) -> NDArray[np.bool_]:
-    """Which queries are evaluated: a pool of the whole collection is one of theirs."""
-    counts = np.zeros(len(context.collection.queries), dtype=bool)
-    counts[context.collection.evaluated] = True
-    return counts
 
 
 def _runs(context: Context, term: Target, run: str) -> list[Ranked]:

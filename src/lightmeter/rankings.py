@@ -153,9 +153,7 @@ class Ranked:
         """
         asked = None
         if not every_query:
-            counts = np.zeros(len(collection.queries), dtype=bool)
-            counts[collection.evaluated] = True
-            asked = counts[run.query]
+            asked = collection.counts[run.query]
         if asked is None or asked.all():
             return run.once(("ranked", ties, depth), lambda: cls._of(collection, run, ties, depth))
         key = ("ranked", ties, depth, asked.tobytes())
@@ -212,9 +210,7 @@ class Ranked:
         queries evaluated.
         """
         if by not in self._unknown:
-            counts = np.zeros(len(self.collection.queries), dtype=bool)
-            counts[self.collection.evaluated] = True
-            inside = counts[self.query][self.ranking_of_place]
+            inside = self.collection.counts[self.query][self.ranking_of_place]
             unknown = self.member_row(by) < 0
             unknown = (unknown if self.order is None else unknown[self.order]) & inside
             rank = np.arange(len(unknown)) - np.repeat(self.offsets[:-1], self.lengths)

@@ -40,6 +40,13 @@ def test_a_value(result: lm.AuditResult) -> None:
             "none with attribute ['sex']. Did you mean 'sex'? There are: sex, age.",
         ),
         ((3, "f"), {}, "no rows have measure 3. There are: count, "),
+        (
+            ("exposure_ratio.high", "m"),
+            {},
+            "no rows have measure 'exposure_ratio.high'. Did you mean 'exposure_ratio'?",
+        ),
+        (("count(group='m')", "f"), {}, "no rows have measure \"count(group='m')\""),
+        (("count@20", "f"), {"cutoff": 30}, "no rows have measure 'count@20'"),
         (("count@21", "f"), {}, "none with cutoff 21. There are: None (the whole list), 20."),
         (("ndkl",), {}, "2 rows of ndkl are such. Name the attribute (sex, age)."),
     ],

@@ -33,8 +33,8 @@ def test_form(tmp_path):
 
 
 def test_names_and_feature_zero(tmp_path):
-    """Documents are named by query and place where a docid is missing or comes twice in a query; feature 0 counts."""
-    text = "1 qid:q 0:2 # docid = a\n0 qid:q 1:3 # docid = a\n"
+    """Documents are named by query and place where a docid is missing; feature 0 counts."""
+    text = "1 qid:q 0:2 # docid = a\n0 qid:q 1:3\n"
     table = read_letor(written(tmp_path, text))
     assert table.docs.to_list() == ["q.1", "q.2"]
     assert table.feature_ids.tolist() == [0, 1]
@@ -82,6 +82,10 @@ def test_pieces_and_compression(tmp_path, monkeypatch):
         ("1 qid:1 1:1\n1 1:1\n", "data.svm:2: qid: is missing"),
         ("1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n", "data.svm:3: query '1' comes again"),
         ("1 qid:1 qid:2 1:1\n", "twice"),
+        (
+            "1 qid:1 1:1 # docid = a\n0 qid:1 1:2\n\n0 qid:1 1:2 # docid = a\n",
+            "data.svm:4: the document 'a' comes again in query '1', first in line 1. Accepted: each docid once",
+        ),
         ("1 1:1\n", "--sizes"),
         ("# nothing\n", "no documents"),
         ("", "no documents"),

@@ -111,7 +111,8 @@ class AuditResult:
         given = {"cutoff": None, **where}
         if self.rows.filter(pl.col("measure") == str(measure)).is_empty():
             with suppress(TermError):  # written another way, or with a cutoff
-                measure, given["cutoff"] = _as_named(str(measure), given["cutoff"])
+                measure, cutoff = _as_named(str(measure), "cutoff" in where)
+                given["cutoff"] = given["cutoff"] if cutoff is None else cutoff
         if given["cutoff"] == "all":
             given["cutoff"] = None
         if "query" in self.rows.columns:
@@ -125,9 +126,14 @@ class AuditResult:
         return text(self)
 
 
-def _as_named(text: str, cutoff: Any) -> tuple[str, Any]:
-    """A measure's name as rows have it, and the cutoff, from what conditions take before their sign."""
+def _as_named(text: str, has_cutoff: bool) -> tuple[str, Any]:
+    """A measure's name as rows have it, and its cutoff, from what conditions take before their sign.
+
+    What else they take picks other rows or another number, and nothing that is asked for is passed over.
+    """
     from lightmeter.auditing.conditions import read_check
 
     picked = read_check(f"{text} < 0").condition.measure
-    return picked.measure, cutoff if picked.cutoff is None else picked.cutoff
+    if picked.number != "value" or picked.where or (has_cutoff and picked.cutoff is not None):
+        raise TermError(f"{text!r} is more than a measure's name and a cutoff.")
+    return picked.measure, picked.cutoff

@@ -53,8 +53,7 @@ def catalogue(context: Context) -> Catalogue:
 
 def _catalogue(context: Context) -> Catalogue:
     runs, judgments = context.ranked, _judgments(context)
-    counts = np.zeros(len(context.collection.queries), dtype=bool)
-    counts[context.collection.evaluated] = True
+    counts = context.collection.counts
     docs = [r.run.doc.gather(np.arange(len(r.run))) for r in runs.values()]
     inside = [counts[r.run.query[r.run.ranking_of_row]] for r in runs.values()]
     docs.append(judgments.doc)

@@ -220,7 +220,7 @@ def spread_unknown(
     unknown = np.flatnonzero(entry < 0)
     size = len(attribute.values)
     if context.unknown == "error":
-        asked = unknown[np.isin(query[unknown], context.collection.evaluated)]
+        asked = unknown[context.collection.counts[query[unknown]]]
         if len(asked):
             context.refuse_unknown(attribute, "(targets)", doc.gather(asked))
     if len(unknown) and context.unknown == "uniform":

@@ -2,7 +2,7 @@
 
 Queries are told by ``qid``, or by a file of sizes (one number of documents a line), as LightGBM takes them. Features
 that a line leaves out are 0. A comment ``docid = X`` names the document; without it, it is named by its query and its
-place there, ``QUERY.1``, ``QUERY.2``, ..
+place there, ``QUERY.1``, ``QUERY.2``, ..; a name that comes twice in a query is refused.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class LetorTable:
         Ids of the queries in file order and their numbers of documents.
     docs
         Ids of the documents.
+    lines
+        Numbers of their lines.
     """
 
     files: tuple[str, ...]
@@ -53,6 +55,7 @@ class LetorTable:
     queries: list[str]
     sizes: NDArray[np.int64]
     docs: pl.Series
+    lines: NDArray[np.int64]
 
 
 def read_letor(path: str | os.PathLike[str], sizes: str | os.PathLike[str] | None = None) -> LetorTable:
@@ -74,7 +77,7 @@ def read_letor(path: str | os.PathLike[str], sizes: str | os.PathLike[str] | Non
     ------
     InputError
         With file and line: a grade, feature or value that is no number, a value that is not finite, a feature given
-        twice, a query that comes again, sizes that do not add up.
+        twice, a query that comes again, a document named twice in a query, sizes that do not add up.
 
     Examples
     --------
@@ -113,8 +116,8 @@ def read_letor(path: str | os.PathLike[str], sizes: str | os.PathLike[str] | Non
             raise InputError(
                 "the lines have qid:, and a file of sizes is given too", where=name, accepted="one of the two"
             )
-    docs = _docs(pl.concat([p.doc for p in pieces]), queries, counts)
-    return LetorTable(files, features, ids, grade, queries, counts, docs)
+    docs = _docs(name, pl.concat([p.doc for p in pieces]), queries, counts, line)
+    return LetorTable(files, features, ids, grade, queries, counts, docs, line)
 
 
 @dataclass(frozen=True)
@@ -303,13 +306,25 @@ def _sizes(file: str, documents: int, name: str) -> NDArray[np.int64]:
     return np.array(out, dtype=np.int64)
 
 
-def _docs(given: pl.Series, queries: list[str], counts: NDArray[np.int64]) -> pl.Series:
-    """Ids by comment, where every document has one that its query has once; else by query and place."""
+def _docs(
+    name: str, given: pl.Series, queries: list[str], counts: NDArray[np.int64], line: NDArray[np.int64]
+) -> pl.Series:
+    """Ids by comment, where every document has one; else by query and place."""
     owner = np.repeat(np.arange(len(counts)), counts)
+    named = pl.DataFrame({"query": owner, "doc": given, "line": line}).drop_nulls("doc")
+    again = named.filter(~pl.struct("query", "doc").is_first_distinct())
+    if len(again):
+        query, doc, at = again.row(0)
+        first = named.filter(query=query, doc=doc)["line"][0]
+        raise InputError(
+            f"the document {doc!r} comes again in query {queries[query]!r}, first in line {first}",
+            where=name,
+            line=at,
+            accepted="each docid once in a query",
+            hint="Leave one of the two lines out, or give it another docid",
+        )
     if not given.null_count():
-        both = pl.DataFrame({"query": owner, "doc": given})
-        if both.n_unique() == len(both):
-            return given
+        return given
     place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
     frame = pl.DataFrame({"query": pl.Series(queries, dtype=pl.String).gather(owner), "place": place})
     return frame.select(pl.format("{}.{}", "query", "place").alias("doc"))["doc"]

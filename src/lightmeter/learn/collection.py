@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.letor import read_letor
-from lightmeter.learn.file_lines import line_of, refuse_named_twice
 from lightmeter.users import ERRUser, User
 
 Array = NDArray[np.float64]
@@ -60,8 +59,8 @@ class LetorData:
         Number of each column in the file.
     groups
         Groups of the documents, where there are any.
-    files
-        Where it was read.
+    files, lines
+        Where it was read, and the line of each document there.
 
     Examples
     --------
@@ -78,6 +77,7 @@ class LetorData:
     feature_ids: Codes
     groups: Grouping | None = None
     files: tuple[str, ...] = ()
+    lines: Codes | None = None
 
     @classmethod
     def of(cls, features: ArrayLike, grade: ArrayLike, sizes: ArrayLike, groups: ArrayLike | None = None) -> LetorData:
@@ -119,10 +119,9 @@ class LetorData:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], sizes: str | os.PathLike[str] | None = None) -> LetorData:
-        """From a file; see :func:`~lightmeter.io.letor.read_letor`. A docid twice in a query is refused."""
+        """From a file; see :func:`~lightmeter.io.letor.read_letor`."""
         t = read_letor(path, sizes)
-        refuse_named_twice(t)
-        return cls(t.features, t.grade, t.queries, t.sizes, t.docs, t.feature_ids, files=t.files)
+        return cls(t.features, t.grade, t.queries, t.sizes, t.docs, t.feature_ids, files=t.files, lines=t.lines)
 
     @cached_property
     def start(self) -> Codes:
@@ -262,7 +261,7 @@ class LetorData:
             raise InputError(
                 f"the grade is {seen[row]:g}, above the highest of {option} {str(user)!r}",
                 where=self.files[0] if self.files else None,
-                line=line_of(self.files, row),
+                line=None if self.lines is None else int(self.lines[row]),
                 accepted=f"max_grade of at least {highest}, the highest grade there is",
                 hint=f"Write {option} 'ERR(max_grade={highest})'",
             )

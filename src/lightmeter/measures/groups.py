@@ -126,19 +126,21 @@ class GF(GroupMeasure):
 def _stopped_similarity(measure: GF | DeltaGF, block: Block, goal: Distribution) -> Values:
     """``sum_k stop_k (1 - Div(D_k, goal))``."""
     # nobody stops at most ranks of a reader who stops at relevant documents: only where someone does is compared
+    rankings, ranks = block.shape
     places, stop = block.stops(measure.user, measure.cutoff)
-    values = Values(np.zeros(block.shape[0]))
-    if measure.user.by_document:  # who stops at relevant documents only never stops where there are none to find
-        some = np.bincount(places[stop > 0] // max(block.shape[1], 1), minlength=block.shape[0]) > 0
-        values.because((block.count_relevant(ANY) == 0) & ~some, "no_relevant")
+    stopped = np.bincount(places[stop > 0] // max(ranks, 1), minlength=rankings) > 0
     # ranks that matter less than rounding are left out, unless a divergence there could be infinite
     alive = stop > (NEGLIGIBLE if math.isfinite(measure.div.most) else 0.0)
     places, stop = places[alive], stop[alive]
     columns = block.membership(measure.by).columns(goal, block.query)
+    value = np.zeros(rankings)
     for part, p, some in columns.prefixes_at(places):
-        ranking = places[part] // block.shape[1]
+        ranking = places[part] // ranks
         similar = np.where(some, 1.0 - measure.div.value(p, columns.target(ranking)), 0.0)
-        values.value += sum_by(ranking, stop[part] * similar, len(values.value))
+        value += sum_by(ranking, stop[part] * similar, rankings)
+    values = Values(value)
+    if measure.user.by_document:  # who stops at relevant documents only never stops where there are none to find
+        values.because((block.count_relevant(ANY) == 0) & ~stopped, "no_relevant")
     return _explained(values, block, measure.by, goal, measure.cutoff)
 
 

@@ -166,7 +166,7 @@ def spread_memberships(
     if not len(unknown) or context.unknown == "drop":
         return position, value, weight, size
     if context.unknown == "error":
-        asked = unknown if query is None else unknown[np.isin(query[unknown], context.collection.evaluated)]
+        asked = unknown if query is None else unknown[context.collection.counts[query[unknown]]]
         if len(asked):
             context.refuse_unknown(attribute, run, docs().gather(asked))
         return position, value, weight, size
