@@ -16,6 +16,7 @@ SCOPED = [
     for name in ("GF", "AWRF", "NDKL")
     for target in ("Pool", "Relevant")
 ]
+BY_GROUP = [f"{name}(by='two')" for name in ("EED", "EER", "EEL", "nEED", "nEER")]
 UNKNOWN = ["uniform", "drop", "distinct", "error"]
 
 
@@ -49,7 +50,7 @@ def test_queries_left_out_change_nothing(unknown: str) -> None:
         alone = lm.load(run={"q1": w["run"]["q1"]}, qrels={"q1": w["qrels"]["q1"]}, groups=w["groups"])
         unjudged = lm.load(run=w["run"], qrels={"q1": w["qrels"]["q1"]}, groups=w["groups"])
         unasked = lm.load(**w, sequence=["q1"])
-        for measure in [*examples(None), *SCOPED]:
+        for measure in [*examples(None), *SCOPED, *BY_GROUP]:
             want = values(alone, measure, unknown=unknown)
             for other in (unjudged, unasked):
                 assert values(other, measure, unknown=unknown) == (
