@@ -34,6 +34,7 @@ lint: $(VENV)/.installed-dev
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
 	@$(BIN)/python -m mypy
+	@$(BIN)/lint-imports --no-logo
 
 format: $(VENV)/.installed-dev
 	@$(BIN)/python -m ruff check --fix .

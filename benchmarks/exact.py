@@ -24,7 +24,7 @@ from lightmeter.exposure.gradient import luce_vjp
 from lightmeter.exposure.luce import luce_exposure
 from lightmeter.exposure.marginals import luce_exposure_cut, luce_exposure_view, rank_marginals
 from lightmeter.exposure.ties import tied_documents
-from lightmeter.threads import cores, in_threads
+from lightmeter.io.threads import cores, in_threads
 
 Array = NDArray[np.float64]
 QUERIES, DOCUMENTS, SAMPLES = 250, 100, 50

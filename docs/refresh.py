@@ -43,7 +43,7 @@ def console(block: str) -> str:
 
     out = []
     with tempfile.TemporaryDirectory() as folder:
-        for file in (ROOT / "src" / "lightmeter" / "data" / "demo").iterdir():
+        for file in (ROOT / "src" / "lightmeter" / "demo").iterdir():
             shutil.copy(file, folder)
         for command in re.findall(r"^\$ lightmeter (.*)$", block, re.MULTILINE):
             arguments = [sys.executable, "-m", "lightmeter", *shlex.split(command)]

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 SEED = 2022  # of four tried, the one with women nearest 40% of every grade and the sectors in the order of PENALTY
-HERE = Path(__file__).resolve().parent.parent / "src" / "lightmeter" / "data" / "demo"
+HERE = Path(__file__).resolve().parent.parent / "src" / "lightmeter" / "demo"
 
 PEOPLE, PER_QUERY, FROM_SECTOR, SAMPLES = 900, 100, 80, 10
 LEVELS = ("junior", "mid", "senior")

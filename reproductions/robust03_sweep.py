@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import lightmeter as lm
-from lightmeter.rankings import Ranked
+from lightmeter.data.rankings import Ranked
 
 POLICIES = ("PlackettLuce", "RankTransposition")
 EVERY = 6  # every so many points of a curve are evaluated again for expected RBP

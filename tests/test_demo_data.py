@@ -20,7 +20,7 @@ FILES = {"README.txt", "queries.csv", "qrels.txt", "groups.csv", "targets.csv", 
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    return Path(str(importlib.resources.files("lightmeter"))) / "data" / "demo"
+    return Path(str(importlib.resources.files("lightmeter"))) / "demo"
 
 
 @pytest.fixture(scope="module")

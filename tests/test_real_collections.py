@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import lightmeter as lm
-from lightmeter.result import Cell
+from lightmeter.results.result import Cell
 
 pytestmark = pytest.mark.slow
 

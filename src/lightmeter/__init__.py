@@ -5,25 +5,28 @@ Names are loaded when they are first used, so that a program that needs one part
 
 from typing import TYPE_CHECKING, Any
 
+from lightmeter.terms.term import homes as _homes
+
 if TYPE_CHECKING:
     from lightmeter.auditing.public import audit
     from lightmeter.auditing.result import AuditResult
     from lightmeter.clicks.estimate import estimate_attention
     from lightmeter.clicks.merit import click_merit
     from lightmeter.clicks.result import AttentionEstimate
-    from lightmeter.collection import Collection
     from lightmeter.comparing.comparison import Comparison
     from lightmeter.comparing.making import compare
-    from lightmeter.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
+    from lightmeter.data.collection import Collection
+    from lightmeter.data.loading import load
+    from lightmeter.data.values import Values
     from lightmeter.errors import InputError, LightmeterError, MissingExtraError, TermError
-    from lightmeter.evaluation import evaluate
+    from lightmeter.evaluation.evaluate import evaluate
+    from lightmeter.evaluation.frontier_exposure import frontier_exposure
+    from lightmeter.evaluation.sample import sample
     from lightmeter.exposure.group_frontier import GroupFrontier, group_frontier
-    from lightmeter.exposure.mixtures import decompose, frontier_exposure
+    from lightmeter.exposure.mixtures import decompose
     from lightmeter.exposure.public import expected_exposure, rank_marginals
     from lightmeter.exposure.score_gradient import exposure_gradient
-    from lightmeter.fair_tables import FairTable, fair_table
     from lightmeter.io.write_runs import write_run
-    from lightmeter.loading import load
     from lightmeter.measures.amortised import MeanExposure
     from lightmeter.measures.attention import ABR, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
@@ -46,9 +49,10 @@ if TYPE_CHECKING:
     from lightmeter.measures.rnd import rKL, rND, rRD
     from lightmeter.measures.skew import MaxSkew, MinSkew, Skew
     from lightmeter.measures.spread import EESpread
-    from lightmeter.notation import parse
-    from lightmeter.params import param
-    from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
+    from lightmeter.models.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
+    from lightmeter.models.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
+    from lightmeter.models.targets import Equal, Given, Ideal, Pool, Proportional, Relevant, Target, Uniform
+    from lightmeter.models.users import Attention, Cascade, Inverse, TopK, User
     from lightmeter.report.public import write_report
     from lightmeter.reranking.amortised import Amortised
     from lightmeter.reranking.base import Reranker
@@ -62,14 +66,13 @@ if TYPE_CHECKING:
     from lightmeter.reranking.result import Reranking
     from lightmeter.reranking.shares import DetCons, DetGreedy, DetRelaxed
     from lightmeter.reranking.unique import UniquePerValue
-    from lightmeter.result import Result
-    from lightmeter.sampled import sample
+    from lightmeter.results.result import Result
+    from lightmeter.statistics.fair_tables import FairTable, fair_table
     from lightmeter.sweeping.perform import sweep
     from lightmeter.sweeping.result import SweepResult
-    from lightmeter.targets import Equal, Given, Ideal, Pool, Proportional, Relevant, Target, Uniform
-    from lightmeter.terms import Term
-    from lightmeter.users import Attention, Cascade, Inverse, TopK, User
-    from lightmeter.values import Values
+    from lightmeter.terms.notation import parse
+    from lightmeter.terms.parameters import param
+    from lightmeter.terms.term import Term
 
 _HOME = {
     "lightmeter.auditing.public": "audit",
@@ -77,19 +80,20 @@ _HOME = {
     "lightmeter.clicks.estimate": "estimate_attention",
     "lightmeter.clicks.merit": "click_merit",
     "lightmeter.clicks.result": "AttentionEstimate",
-    "lightmeter.collection": "Collection",
+    "lightmeter.data.collection": "Collection",
     "lightmeter.comparing.comparison": "Comparison",
     "lightmeter.comparing.making": "compare",
-    "lightmeter.divergences": "JSD KL NMD RNOD TV W1 Divergence SqL2",
+    "lightmeter.models.divergences": "JSD KL NMD RNOD TV W1 Divergence SqL2",
     "lightmeter.errors": "InputError LightmeterError MissingExtraError TermError",
-    "lightmeter.evaluation": "evaluate",
+    "lightmeter.evaluation.evaluate": "evaluate",
     "lightmeter.exposure.group_frontier": "GroupFrontier group_frontier",
-    "lightmeter.exposure.mixtures": "decompose frontier_exposure",
+    "lightmeter.evaluation.frontier_exposure": "frontier_exposure",
+    "lightmeter.exposure.mixtures": "decompose",
     "lightmeter.exposure.public": "expected_exposure rank_marginals",
     "lightmeter.exposure.score_gradient": "exposure_gradient",
-    "lightmeter.fair_tables": "FairTable fair_table",
+    "lightmeter.statistics.fair_tables": "FairTable fair_table",
     "lightmeter.io.write_runs": "write_run",
-    "lightmeter.loading": "load",
+    "lightmeter.data.loading": "load",
     "lightmeter.measures.attention": "ABR Count MeanScore Share",
     "lightmeter.measures.base": "Measure",
     "lightmeter.measures.exposure": "EED EEL EER",
@@ -112,9 +116,9 @@ _HOME = {
     "lightmeter.measures.ece": "ECE",
     "lightmeter.measures.diversity": "alpha_nDCG D_nDCG Dsharp_nDCG ERR_IA RBP_IA StRecall",
     "lightmeter.measures.multisided": "JME_II JME_IG JME_GI JME_GG JME_AI JME_AG",
-    "lightmeter.notation": "parse",
-    "lightmeter.params": "param",
-    "lightmeter.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
+    "lightmeter.terms.notation": "parse",
+    "lightmeter.terms.parameters": "param",
+    "lightmeter.models.policies": "Oracle PlackettLuce Policy RankTransposition Samples Static",
     "lightmeter.report.public": "write_report",
     "lightmeter.reranking.base": "Reranker",
     "lightmeter.reranking.columns": "ByColumn",
@@ -128,16 +132,17 @@ _HOME = {
     "lightmeter.reranking.amortised": "Amortised",
     "lightmeter.reranking.fair_exposure": "FairExposure",
     "lightmeter.reranking.frontier_point": "ExposureOptimal",
-    "lightmeter.result": "Result",
-    "lightmeter.sampled": "sample",
+    "lightmeter.results.result": "Result",
+    "lightmeter.evaluation.sample": "sample",
     "lightmeter.sweeping.perform": "sweep",
     "lightmeter.sweeping.result": "SweepResult",
-    "lightmeter.targets": "Equal Given Ideal Pool Proportional Relevant Target Uniform",
-    "lightmeter.terms": "Term",
-    "lightmeter.users": "Attention Cascade Inverse TopK User",
-    "lightmeter.values": "Values",
+    "lightmeter.models.targets": "Equal Given Ideal Pool Proportional Relevant Target Uniform",
+    "lightmeter.terms.term": "Term",
+    "lightmeter.models.users": "Attention Cascade Inverse TopK User",
+    "lightmeter.data.values": "Values",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
+_homes.update(_MODULE)
 #: Modules that are used by their own name, such as lightmeter.plots.curve.
 _PARTS = ("learn", "metrics", "plots")
 
@@ -284,11 +289,6 @@ __all__ = [
     "write_report",
     "write_run",
 ]
-
-
-def home_of(name: str) -> str | None:
-    """The module that defines a public name."""
-    return _MODULE.get(name)
 
 
 def __getattr__(name: str) -> Any:

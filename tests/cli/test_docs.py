@@ -17,7 +17,7 @@ def test_the_page_on_plugins(process, folder):
     first, more = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (folder / "first.py").write_text(first, "utf-8")
     (folder / "more.py").write_text(more, "utf-8")
-    demo = Path(lm.__file__).parent / "data" / "demo"
+    demo = Path(lm.__file__).parent / "demo"
     for name in ("baseline.run.gz", "relevant.run.gz", "fairer.run.gz", "qrels.txt", "groups.csv"):
         shutil.copy(demo / name, folder / name)
     shown = re.findall(r"```console\n\$ lightmeter (.*?)\n(.*?)```", page, re.DOTALL)

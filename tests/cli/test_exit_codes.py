@@ -243,7 +243,7 @@ def test_nothing_half_written(lightmeter, folder, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lightmeter.output.files.os.replace", full)
+    monkeypatch.setattr("lightmeter.io.files.os.replace", full)
     done = lightmeter(*OK, "-m", "AP", "-o", "out.csv")
     assert done.code == 2
     assert "No space left" in done.err
@@ -458,7 +458,7 @@ def test_more_rankings_than_can_be_counted_are_refused(lightmeter):
 def test_warnings_are_one_line(lightmeter, monkeypatch):
     import warnings
 
-    from lightmeter.loading import load
+    from lightmeter.data.loading import load
 
     def warn(*args: object, **kwargs: object) -> object:
         with warnings.catch_warnings():
@@ -486,7 +486,7 @@ def test_whoever_is_told_to_end_leaves_nothing_half_written(name, folder):
     """The signal comes while a file is being written under its temporary name."""
     program = f"""
 import os, signal, sys
-import lightmeter.output.files as output
+import lightmeter.io.files as output
 from lightmeter.cli import entry
 def write(path, content):
     with output.whole_file(path) as file:

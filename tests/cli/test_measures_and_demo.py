@@ -8,9 +8,9 @@ import shlex
 
 import pytest
 
-from lightmeter.catalogue import catalogue
 from lightmeter.cli.demo import GENDER, LOSS, RELEVANCE, SHARE, reading
-from lightmeter.terms import ALIASES, KINDS, registered
+from lightmeter.terms.catalogue import catalogue
+from lightmeter.terms.term import ALIASES, KINDS, registered
 
 
 def test_every_measure_is_listed_with_a_line(lightmeter):

@@ -10,7 +10,7 @@ import pytest
 
 from lightmeter.cli.messages import shortened
 from lightmeter.errors import LightmeterError
-from lightmeter.output.files import check_writable, write_whole
+from lightmeter.io.files import check_writable, write_whole
 
 LONG = "A" * 3000
 

@@ -80,7 +80,7 @@ def test_reproducible(files: tuple[str, str], tmp_path: Path, monkeypatch: pytes
     """The same bytes for the same seed, compressed too, on one core and on four; others for another seed."""
     written = {}
     for cores, seed in ((1, "3"), (4, "3"), (1, "4")):
-        monkeypatch.setattr("lightmeter.threads.cores", lambda n=cores: n)
+        monkeypatch.setattr("lightmeter.io.threads.cores", lambda n=cores: n)
         for name in ("a.txt", "a.gz"):
             out = tmp_path / name
             assert main(["sample", files[0], "--policy", "PlackettLuce(alpha=1)", "--rng", seed, "-o", str(out)]) == 0

@@ -19,7 +19,7 @@ PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "compare.md"
 def test_the_page_on_comparing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(Path(lm.__file__).parent / "data" / "demo", tmp_path, dirs_exist_ok=True)
+    shutil.copytree(Path(lm.__file__).parent / "demo", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     page = PAGE.read_text("utf-8")
     ((command, output),) = re.findall(r"```console\n\$ lightmeter (.*?)\n(.*?)```", page, re.DOTALL)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightmeter.exposure.grid import CALLS, _batches
-from lightmeter.threads import in_threads
+from lightmeter.io.threads import in_threads
 
 SIDES = st.lists(st.tuples(st.integers(1, 300), st.integers(1, 80)), max_size=60)
 
@@ -44,7 +44,7 @@ def test_heavy_tails_are_not_padded():
 
 
 def test_threads_start_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lightmeter.threads.cores", lambda: 3)
+    monkeypatch.setattr("lightmeter.io.threads.cores", lambda: 3)
     names = set()
 
     def inner(_: int) -> int:

@@ -16,7 +16,7 @@ from lightmeter.errors import LightmeterError
 from lightmeter.exposure.bounds import bounds
 from lightmeter.exposure.group_bounds import group_bounds
 from lightmeter.exposure.ideal import level_targets
-from lightmeter.users import Attention, User, user_of
+from lightmeter.models.users import Attention, User, user_of
 
 Array = NDArray[np.float64]
 BY_RANK = ["RBP(p=0.5)", "RBP(p=0.99)", "DCG", "TopK(k=2)", "Inverse", Attention(weights=[0.2, 1.0, 0.0, 0.4])]

@@ -18,7 +18,7 @@ from lightmeter.exposure.ideal import level_targets
 from lightmeter.exposure.luce import luce_exposure
 from lightmeter.exposure.ties import blocks_by_score, tied_documents, tied_positions
 from lightmeter.exposure.transposition import sample_transpositions, transposition_exposure, transposition_marginals
-from lightmeter.users import Attention, User, user_of
+from lightmeter.models.users import Attention, User, user_of
 
 Array = NDArray[np.float64]
 USERS = [

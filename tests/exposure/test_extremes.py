@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.users import user_of
+from lightmeter.models.users import user_of
 
 Array = np.ndarray
 USERS = [

@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 
 import lightmeter as lm
 from lightmeter.exposure.frontier import frontiers
-from lightmeter.users import user_of
+from lightmeter.models.users import user_of
 
 pytest.importorskip("highspy")
 USERS: list[Any] = [lm.RBP(p=0.5), lm.RBP(p=0.95), lm.DCG(), lm.TopK(k=2), lm.Attention(weights=[0.2, 1.0, 0.0, 0.4])]

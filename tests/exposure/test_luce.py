@@ -226,7 +226,7 @@ def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) 
     y = np.random.default_rng(0).normal(size=(300, 80)) * 4
     found = []
     for cores in (1, 2, 5):
-        monkeypatch.setattr("lightmeter.threads.cores", lambda cores=cores: cores)
+        monkeypatch.setattr("lightmeter.io.threads.cores", lambda cores=cores: cores)
         found.append((luce_exposure(y, 0.7), luce_vjp(y, 0.7, y), rank_marginals(y[:40], 5)))
     for other in found[1:]:
         for one, two in zip(found[0], other, strict=True):

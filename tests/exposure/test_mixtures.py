@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import lightmeter as lm
 from lightmeter.cli import main
 from lightmeter.exposure.frontier import frontier_points
-from lightmeter.users import user_of
+from lightmeter.models.users import user_of
 
 USERS: list[Any] = [lm.RBP(p=0.8), lm.DCG(), lm.TopK(k=3), lm.Inverse(), lm.Attention(weights=[0.2, 1.0, 0.0, 0.4])]
 

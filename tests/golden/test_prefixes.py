@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
-from lightmeter.block import Block
-from lightmeter.evaluation import evaluate
+from lightmeter.evaluation.evaluate import evaluate
+from lightmeter.measures.block import Block
 from lightmeter.measures.rnd import _PrefixDifference
 
 SIX = {"g": {"a": "0", "b": "0", "e": "0", "c": "1", "d": "1", "f": "1"}}

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightmeter.ids import IdIndex, hash_ids
+from lightmeter.data.ids import IdIndex, hash_ids
 from lightmeter.io.id_column import IdColumn, as_series
 
 chunks = st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=6), max_size=5)

@@ -51,7 +51,7 @@ def test_rules_of_a_result_in_words() -> None:
 
 
 def test_every_measure_has_a_meaning() -> None:
-    from lightmeter.catalogue import entries_named
+    from lightmeter.terms.catalogue import entries_named
 
     for name in ("ERR", "GF", "EEL", "AP", "Gini", "logDP", "JME_II", "NDKL"):
         (measure,) = [e for e in entries_named(name) if e.kind == "measure"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.properties.worlds import share
 
 import lightmeter as lm
-from lightmeter.params import (
+from lightmeter.terms.parameters import (
     Choice,
     Constraint,
     Either,
@@ -26,7 +26,7 @@ from lightmeter.params import (
     Text,
     constraint_of,
 )
-from lightmeter.terms import KINDS, registered
+from lightmeter.terms.term import KINDS, registered
 
 TERMS = [(kind, cls) for kind in KINDS for cls in registered(kind).values() if cls.__module__.startswith("lightmeter.")]
 PLAIN = {"user": lm.Inverse(), "target": lm.Ideal(), "divergence": lm.TV(), "policy": lm.Static(), "measure": lm.nDCG()}

@@ -289,7 +289,7 @@ def test_no_half_written_report(tmp_path: Path, small: lm.Collection, monkeypatc
     def fail(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lightmeter.output.files.os.replace", fail)
+    monkeypatch.setattr("lightmeter.io.files.os.replace", fail)
     with pytest.raises(LightmeterError, match="cannot be written"):
         lm.write_report(lm.evaluate(small, ["nDCG@5"]), path)
     assert path.read_text("utf-8") == "as before"

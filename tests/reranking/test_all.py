@@ -14,7 +14,7 @@ from tests.properties.worlds import share
 from tests.reranking.worlds import World, rankings, weights, worlds
 
 import lightmeter as lm
-from lightmeter.terms import registered
+from lightmeter.terms.term import registered
 
 METHODS = [
     "DetGreedy(by='g')",
@@ -82,7 +82,7 @@ def test_depth_and_threads(method: str, monkeypatch: pytest.MonkeyPatch) -> None
     c = lm.load(run=frame, groups={"g": group}, qrels={"q0": {"d0.0": 1}})
     made = []
     for cores in (1, 4):
-        monkeypatch.setattr("lightmeter.threads.cores", lambda n=cores: n)
+        monkeypatch.setattr("lightmeter.io.threads.cores", lambda n=cores: n)
         made.append(lm.rerank(c, method, samples=2, depth=4, rng=1).run)
     assert made[0].equals(made[1])
     top = frame.sort("query", "score", descending=[False, True]).group_by("query", maintain_order=True).head(4)

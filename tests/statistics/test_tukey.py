@@ -123,7 +123,7 @@ def test_reproducible_whatever_the_number_of_threads(monkeypatch):
     x = np.random.default_rng(1).random((12, 400))
     first = randomised_tukey(x, permutations=500, rng=3)
     assert (randomised_tukey(x, permutations=500, rng=3).spread == first.spread).all()
-    monkeypatch.setattr("lightmeter.threads.cores", lambda: 1)
+    monkeypatch.setattr("lightmeter.io.threads.cores", lambda: 1)
     assert (randomised_tukey(x, permutations=500, rng=3).spread == first.spread).all()
     assert (randomised_tukey(x, permutations=500, rng=4).spread != first.spread).any()
     drawn = randomised_tukey(x, permutations=500, rng=np.random.default_rng(3)).spread

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
-from lightmeter.context import Context
+from lightmeter.data.rankings import Ranked
 from lightmeter.exposure.transposition import transposition_marginals
-from lightmeter.rankings import Ranked
+from lightmeter.measures.context import Context
 from lightmeter.sweeping.candidates import Candidates
 from lightmeter.sweeping.drawn import Draws, _capped, _swap
 

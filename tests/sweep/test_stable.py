@@ -12,16 +12,16 @@ from tests.properties.worlds import share
 from tests.sweep.test_drawn import exactly
 
 import lightmeter as lm
-from lightmeter.context import Context
+from lightmeter.data.rankings import Ranked
 from lightmeter.exposure.policy import log_weights, policy_exposure
 from lightmeter.exposure.transposition import staying
-from lightmeter.policies import Static
-from lightmeter.rankings import Ranked
+from lightmeter.measures.context import Context
+from lightmeter.models.policies import Static
+from lightmeter.models.users import user_of
 from lightmeter.sweeping.areas import areas
 from lightmeter.sweeping.curve import Curve
 from lightmeter.sweeping.perform import _parts, _Side
 from lightmeter.sweeping.points import _rising
-from lightmeter.users import user_of
 
 #: Parameters of a dense curve.
 DENSE = 2400

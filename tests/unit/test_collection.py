@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
-from lightmeter.judgments import Judgments
+from lightmeter.data.judgments import Judgments
 
 TREC = """q1 Q0 a 1 3.0 t
 q2 Q0 a 1 9.0 t

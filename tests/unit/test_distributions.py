@@ -12,10 +12,10 @@ import pytest
 from tests.reference import Members, Ranking, World, evaluate
 
 import lightmeter as lm
-from lightmeter.block import Block
-from lightmeter.context import Context
-from lightmeter.distributions import distribution
-from lightmeter.rankings import Ranked
+from lightmeter.data.rankings import Ranked
+from lightmeter.measures.block import Block
+from lightmeter.measures.context import Context
+from lightmeter.measures.group_targets import distribution
 
 RUN = {"one": {"q": ["a", "b", "c"], "r": ["c", "d"]}, "two": {"q": ["d", "a"], "r": ["a"]}}
 QRELS = {"q": {"a": 2, "b": 0, "z": 1}, "r": {"c": 1, "d": 1}}
@@ -283,7 +283,7 @@ def test_deep_rankings(unknown: Any, cube: int, monkeypatch: pytest.MonkeyPatch)
         {"g": Members("hard", ["x", "y", "z"], False, False, {d: {v: 1.0} for d, v in groups.items()})},
         unknown=unknown,
     )
-    monkeypatch.setattr("lightmeter.membership.CUBE", cube)
+    monkeypatch.setattr("lightmeter.data.membership.CUBE", cube)
     runs = {q: [d for d, _ in rankings[0].docs] for q, rankings in world.runs["run"].items()}
     c = lm.load(run=runs, qrels=world.qrels, groups={"g": groups})
     for m in (lm.GF(by="g", user=lm.RBP(p=0.99)), lm.GF(by="g", user=lm.Inverse(), cutoff=40)):

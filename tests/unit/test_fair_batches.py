@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter import fair_batches, fair_tables
+from lightmeter.statistics import fair_batches, fair_tables
 
 
 @st.composite

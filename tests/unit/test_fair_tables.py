@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.fair_tables import binomial_tail, fail_probability, least_tail, minimum_table, p_value, passes
+from lightmeter.statistics.fair_tables import (
+    binomial_tail,
+    fail_probability,
+    least_tail,
+    minimum_table,
+    p_value,
+    passes,
+)
 
 SHARE = st.floats(0.05, 0.95)
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter import ids
-from lightmeter.ids import IdIndex, first_repeat, hash_ids
+from lightmeter.data import ids
+from lightmeter.data.ids import IdIndex, first_repeat, hash_ids
 
 Hash = Callable[[pl.Series], Any]
 
@@ -37,7 +37,7 @@ words = st.text("abü", max_size=3)
 
 @pytest.fixture(params=HASHES, ids=lambda f: f.__name__)
 def hashing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Hash:
-    for module in ("lightmeter.ids", "lightmeter.run"):
+    for module in ("lightmeter.data.ids", "lightmeter.data.run"):
         monkeypatch.setattr(f"{module}.hash_ids", request.param)
     return request.param  # type: ignore[no-any-return]
 
@@ -122,7 +122,7 @@ def test_one_hash_for_one_string() -> None:
 
 
 def test_values_of_codes() -> None:
-    from lightmeter.codes import distinct, values_of
+    from lightmeter.data.codes import distinct, values_of
 
     for some in ([], [3], [2, 0, 2, 7, 0], [5, 5, 5]):
         codes = np.array(some, dtype=np.int64)

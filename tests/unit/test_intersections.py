@@ -114,7 +114,7 @@ def test_equals_the_attribute_written_out(data: object) -> None:
         return
     frame = pl.DataFrame(rows, ["query", "doc", "attribute", "value"], orient="row")
     c = load(world)
-    from lightmeter.attributes import Attribute
+    from lightmeter.data.attributes import Attribute
     from lightmeter.io.groups import read_groups
 
     written = Attribute.build(read_groups(frame)[0], c.queries)

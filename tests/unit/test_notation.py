@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import lightmeter as lm
-from lightmeter.notation import parse_condition
+from lightmeter.terms.notation import parse_condition
 
 
 @pytest.mark.parametrize(

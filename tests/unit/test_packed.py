@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter import membership
-from lightmeter.packed import counts_at, words
+from lightmeter.data import membership
+from lightmeter.data.running_counts import counts_at, words
 
 
 @given(st.data())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.rankings import Ranked, chunks_of_like_length
+from lightmeter.data.rankings import Ranked, chunks_of_like_length
 
 # score 2: b, d and ü; score 1: a and c, in this order of the file
 TIED = {"q": {"a": 1.0, "b": 2.0, "d": 2.0, "c": 1.0, "ü": 2.0}}
@@ -119,8 +119,8 @@ def test_chunks(lengths: list[int], cells: int) -> None:
 @pytest.mark.parametrize("ties", ["file", "docno"])
 def test_places_of_a_block(rankings: list[int], ties: str) -> None:
     """Whether the rows of a block stand one after the other or not, each place has its own."""
-    from lightmeter.block import Block
-    from lightmeter.evaluation import ranked_context
+    from lightmeter.evaluation.evaluate import ranked_context
+    from lightmeter.measures.block import Block
 
     run = {f"q{i}": {f"d{i}{j}": float(-(j // 2)) for j in range(4)} for i in range(4)}
     c = lm.load(run=run, qrels={q: dict.fromkeys(docs, 1) for q, docs in run.items()})
@@ -136,8 +136,8 @@ def test_places_of_a_block(rankings: list[int], ties: str) -> None:
 
 def test_places_of_rankings_cut_and_padded() -> None:
     """A block cut to two ranks of rankings of 3 and 1 documents has as many places as rows, yet not those."""
-    from lightmeter.block import Block
-    from lightmeter.evaluation import ranked_context
+    from lightmeter.evaluation.evaluate import ranked_context
+    from lightmeter.measures.block import Block
 
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"d": 1.0}}
     context = ranked_context(lm.load(run=run, qrels={"q": {"a": 1}, "r": {"d": 1}}), ties="file")

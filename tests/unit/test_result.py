@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
-from lightmeter.output.grid import Entry
-from lightmeter.result import SCHEMA
-from lightmeter.values import Values, as_values
+from lightmeter.data.values import Values, as_values
+from lightmeter.results.grid import Entry
+from lightmeter.results.result import SCHEMA
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 1, "b": 0}, "q3": {"a": 0}}
 RUNS = {"one": {"q1": ["a"], "q2": ["b", "a"], "q3": ["a"]}, "two": {"q2": ["a"], "q1": ["b"]}}

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import lightmeter as lm
-from lightmeter import terms
-from lightmeter.params import Choice, Maybe, Number
-from lightmeter.terms import Term, lookup, needed_kind, parameters, registered
+from lightmeter.terms import term as terms
+from lightmeter.terms.parameters import Choice, Maybe, Number
+from lightmeter.terms.term import Term, lookup, needed_kind, parameters, registered
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def test_cutoff_is_applied_last() -> None:
 
 
 def test_user_of_text() -> None:
-    from lightmeter.users import user_of
+    from lightmeter.models.users import user_of
 
     assert user_of("RBP(p=0.3)") == user_of(lm.RBP(p=0.3)) == lm.RBP(p=0.3)
     assert user_of(lm.Inverse) == lm.Inverse()

@@ -16,9 +16,9 @@ import polars as pl
 from lightmeter.auditing.result import AuditResult
 from lightmeter.auditing.table import UNKNOWN
 from lightmeter.errors import LightmeterError, TermError, suggest
-from lightmeter.notation import Condition, parse_condition
-from lightmeter.output.grid import beside
-from lightmeter.users import user_of
+from lightmeter.models.users import user_of
+from lightmeter.results.grid import beside
+from lightmeter.terms.notation import Condition, parse_condition
 
 COLUMNS = ("attribute", "group", "reference", "score", "query")
 #: what a condition can be about

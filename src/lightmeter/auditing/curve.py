@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from lightmeter.auditing.rows import FEW
 from lightmeter.auditing.sums import Sums
 from lightmeter.auditing.table import Attribute
+from lightmeter.models.users import User
 from lightmeter.statistics.intervals import clopper_pearson, simultaneous
-from lightmeter.users import User
 
 Array = NDArray[np.float64]
 #: cutoffs of a curve, spread evenly over the logarithm of the rank; a short list has all

@@ -114,7 +114,7 @@ def _ndkl(counts: Array, pool: Array, weight: Array, at: Codes) -> Array:
 
 def drawn_queries(each: Array, resamples: int, rng: np.random.Generator) -> Drawn:
     """The mean over queries of queries drawn again; ``each`` is ``[queries, cutoffs]``, NaN where undefined."""
-    from lightmeter.clicks.resampling import draws
+    from lightmeter.statistics.resampling import draws
 
     there = ~np.isnan(each)
     wide = np.concatenate([np.where(there, each, 0.0), there], axis=1)

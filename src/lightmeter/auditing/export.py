@@ -29,6 +29,6 @@ def render_curve(result: AuditResult, form: str) -> bytes:
 
 
 def _records(frame: pl.DataFrame, form: str) -> bytes:
-    from lightmeter.output import records
+    from lightmeter.results import records
 
     return {"csv": records.csv, "jsonl": records.jsonl, "parquet": records.parquet}[form](frame)

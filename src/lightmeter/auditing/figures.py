@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.auditing.sums import Cutoff, Sums
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 #: which rate or mean of the groups a figure rests on, for exact intervals

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from lightmeter.output.grid import Entry, Grid, number
-from lightmeter.output.plain import printable
-from lightmeter.output.text import aligned, cells
+from lightmeter.results.grid import Entry, Grid, number
+from lightmeter.results.plain import printable
+from lightmeter.results.text import aligned, cells
 
 if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult
@@ -41,7 +41,7 @@ def text(result: AuditResult, width: int = WIDTH) -> str:
 
 def markdown(result: AuditResult) -> str:
     """Pipe tables."""
-    from lightmeter.output.markup import plain
+    from lightmeter.results.markup import plain
 
     parts: list[str] = []
     for sheet in _parts(sheets(result)):
@@ -54,7 +54,7 @@ def markdown(result: AuditResult) -> str:
 
 def latex(result: AuditResult) -> str:
     """A ``tabular`` for each table, with booktabs rules."""
-    from lightmeter.output.markup import latex as tabular
+    from lightmeter.results.markup import latex as tabular
 
     parts = []
     for sheet in _parts(sheets(result)):

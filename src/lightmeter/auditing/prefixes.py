@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.fair_tables import p_value
+from lightmeter.statistics.fair_tables import p_value
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

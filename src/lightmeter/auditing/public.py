@@ -22,7 +22,7 @@ from lightmeter.auditing.result import AuditResult
 from lightmeter.auditing.rows import Row, frame_of
 from lightmeter.auditing.table import Attribute, AuditTable, read_audit_table
 from lightmeter.errors import LightmeterError
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 
 @np.errstate(over="ignore", invalid="ignore")  # sums of scores and labels near the largest number: the rows say why

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lightmeter.errors import InputError
 from lightmeter.io.tables import Source
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -9,8 +9,8 @@ from typing import Any
 from lightmeter.auditing.ranked import TIES, Ties
 from lightmeter.auditing.table import AuditTable
 from lightmeter.errors import LightmeterError, TermError, suggest
-from lightmeter.params import Number
-from lightmeter.users import User, user_of
+from lightmeter.models.users import User, user_of
+from lightmeter.terms.parameters import Number
 
 PRESETS = ("ll144",)
 _WHOLE = Number(low=1, integer=True)
@@ -109,7 +109,7 @@ def _number(what: str, value: Any, accepts: Number) -> float:
 def _users(given: Any) -> tuple[User, ...]:
     if given is None or given == []:
         from lightmeter.measures.gains import DCG, RBP
-        from lightmeter.users import Inverse
+        from lightmeter.models.users import Inverse
 
         return DCG(), Inverse(), RBP(p=0.99)
     users = tuple(dict.fromkeys(user_of(u) for u in listed(given)))

@@ -224,7 +224,7 @@ class _Outside:
 
 def resampled_queries(each: Sums, resamples: int, rng: np.random.Generator) -> Sums:
     """Sums of resamples in which whole queries are drawn; ``each`` has one row a query."""
-    from lightmeter.clicks.resampling import draws
+    from lightmeter.statistics.resampling import draws
 
     names = [n for n in ("count", "score", "above", "over", "label") if getattr(each, n) is not None]
     top, exposure, places = list(each.top), list(each.exposure), list(each.places)

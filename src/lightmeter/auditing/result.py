@@ -69,7 +69,7 @@ class AuditResult:
         LightmeterError
             Where pandas is not installed.
         """
-        from lightmeter.output.pandas_frame import as_pandas
+        from lightmeter.results.pandas_frame import as_pandas
 
         return as_pandas(self.frame())
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.auditing.ranked import RankedTable, view_of
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 Cutoff = int | None

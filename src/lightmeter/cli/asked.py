@@ -7,8 +7,8 @@ from typing import Any
 
 from lightmeter.cli.messages import later_policy
 from lightmeter.errors import LightmeterError, TermError
-from lightmeter.plugins import parse_term
-from lightmeter.terms import ALIASES, registered
+from lightmeter.terms.plugins import parse_term
+from lightmeter.terms.term import ALIASES, registered
 
 SIGNS = ("<", "<=", ">", ">=", "==", "!=")
 #: as many of several measures in one text are written out

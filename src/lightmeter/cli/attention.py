@@ -13,11 +13,11 @@ from lightmeter.clicks.estimate import METHODS, estimate_attention
 from lightmeter.clicks.log import read_clicks
 from lightmeter.clicks.result import AttentionEstimate
 from lightmeter.errors import LightmeterError
-from lightmeter.output import records
-from lightmeter.output.files import check_not_input, check_writable, write_whole
-from lightmeter.output.grid import Entry, Grid, number
-from lightmeter.output.markup import latex, markdown
-from lightmeter.output.text import aligned
+from lightmeter.io.files import check_not_input, check_writable, write_whole
+from lightmeter.results import records
+from lightmeter.results.grid import Entry, Grid, number
+from lightmeter.results.markup import latex, markdown
+from lightmeter.results.text import aligned
 
 _ENDINGS = {
     ".csv": "csv",

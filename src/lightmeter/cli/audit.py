@@ -23,7 +23,7 @@ from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
 from lightmeter.cli.writing import FORMATS, terminal_width
 from lightmeter.errors import LightmeterError
-from lightmeter.output.files import check_not_input, check_writable, write_whole
+from lightmeter.io.files import check_not_input, check_writable, write_whole
 
 _ENDINGS = {
     ".csv": "csv",
@@ -253,7 +253,7 @@ class Request:
     def _manifest(self, result: AuditResult, files: list[str], started: float) -> dict[str, Any]:
         from datetime import UTC, datetime
 
-        from lightmeter.conventions import file_digests
+        from lightmeter.evaluation.conventions import file_digests
 
         return {
             **result.manifest,

@@ -23,10 +23,10 @@ from lightmeter.comparing.making import check_by_query, compare
 from lightmeter.comparing.testing import TESTS
 from lightmeter.comparing.words import latex, markdown, text
 from lightmeter.errors import LightmeterError
-from lightmeter.output import records
-from lightmeter.output.files import write_whole
-from lightmeter.plugins import foreign_code
+from lightmeter.io.files import write_whole
+from lightmeter.results import records
 from lightmeter.statistics.adjust import ADJUST
+from lightmeter.terms.plugins import foreign_code
 
 
 @dataclass

@@ -13,7 +13,7 @@ from lightmeter.cli.evaluate import Request, perform
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import terminal_width
 from lightmeter.errors import LightmeterError
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 
 RUNS = ("baseline", "relevant", "fairer")
 RELEVANCE, GENDER, LOSS, SHARE = (
@@ -46,7 +46,7 @@ _NEAR = 0.05
 
 def run_demo(report: str | None = None) -> int:
     """Show the command, run it, and say how to read what it printed; with ``report`` write a report there too."""
-    folder = files("lightmeter") / "data" / "demo"
+    folder = files("lightmeter") / "demo"
     with ExitStack() as stack:
         names = [f"{name}.run.gz" for name in RUNS] + ["qrels.txt", "groups.csv", "targets.csv"]
         try:

@@ -152,7 +152,7 @@ def _defect(error: BaseException) -> int:
     if os.environ.get("LIGHTMETER_DEBUG"):
         traceback.print_exception(error)
         return DEFECT
-    from lightmeter.plugins import culprit
+    from lightmeter.terms.plugins import culprit
 
     what, whose = f"{type(error).__name__}: {error}".rstrip("."), culprit(error)
     where, fault = (f" in {whose}", "the plugin") if whose is not None else ("", "lightmeter")

@@ -15,10 +15,10 @@ from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import leave_pipes, write_out
 from lightmeter.cli.writing import render, terminal_width
-from lightmeter.evaluation import evaluate
-from lightmeter.output.files import write_whole
-from lightmeter.plugins import foreign_code
-from lightmeter.result import Result
+from lightmeter.evaluation.evaluate import evaluate
+from lightmeter.io.files import write_whole
+from lightmeter.results.result import Result
+from lightmeter.terms.plugins import foreign_code
 
 
 @dataclass

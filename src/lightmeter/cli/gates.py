@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from lightmeter.attributes import UNKNOWN_GROUP
 from lightmeter.cli.asked import read_signed
 from lightmeter.cli.messages import say
+from lightmeter.data.attributes import UNKNOWN_GROUP
 from lightmeter.errors import LightmeterError
-from lightmeter.notation import Condition, parse_condition
-from lightmeter.output.grid import beside
-from lightmeter.result import Mean, Result
+from lightmeter.results.grid import beside
+from lightmeter.results.result import Mean, Result
+from lightmeter.terms.notation import Condition, parse_condition
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lightmeter.intersections import JOIN
+from lightmeter.data.intersections import JOIN
 from lightmeter.measures.base import Measure
-from lightmeter.params import Constraint, Text, constraint_of
-from lightmeter.terms import Term
+from lightmeter.terms.parameters import Constraint, Text, constraint_of
+from lightmeter.terms.term import Term
 
 
 def attributes_of(measures: Iterable[Any]) -> list[str] | None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import textwrap
 
-from lightmeter.catalogue import PLURALS, SINGULARS, Entry, catalogue, entries_named
 from lightmeter.cli.asked import foreign
 from lightmeter.cli.messages import choose, say
 from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import terminal_width
 from lightmeter.errors import TermError
-from lightmeter.output.markup import plain
-from lightmeter.plugins import foreign_code, load_announced
-from lightmeter.terms import ALIASES, KINDS, lookup
+from lightmeter.results.markup import plain
+from lightmeter.terms.catalogue import PLURALS, SINGULARS, Entry, catalogue, entries_named
+from lightmeter.terms.plugins import foreign_code, load_announced
+from lightmeter.terms.term import ALIASES, KINDS, lookup
 
 FORMATS = ("table", "markdown", "jsonl")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError, suggest
-from lightmeter.output.plain import printable
+from lightmeter.results.plain import printable
 
 _SLIP = 0.75
 #: characters of an argument that a message repeats in full
@@ -35,7 +35,7 @@ def not_yet(what: str, instead: str = "") -> LightmeterError:
 
 def later_policy(text: str) -> LightmeterError | None:
     """The error where a policy of a later version is asked for."""
-    from lightmeter.terms import registered
+    from lightmeter.terms.term import registered
 
     name = re.match(r"\s*(\w*)", text)
     if name and name[1] in _POLICIES and name[1] not in registered("policy"):

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from lightmeter.cli.measured import with_components
-from lightmeter.codes import distinct
-from lightmeter.collection import Collection
-from lightmeter.output.grid import REASONS
-from lightmeter.policies import Samples
-from lightmeter.result import Result
-from lightmeter.targets import Target
+from lightmeter.data.codes import distinct
+from lightmeter.data.collection import Collection
+from lightmeter.models.policies import Samples
+from lightmeter.models.targets import Target
+from lightmeter.results.grid import REASONS
+from lightmeter.results.result import Result
 
 _FEW = 3
 _MOST = 5
@@ -65,8 +65,8 @@ def targets_of(collection: Collection, result: Result) -> dict[str, str]:
         of_groups = target is None or isinstance(target, str) or (isinstance(target, Target) and target.of_groups)
         if by is None or not of_groups:
             continue
-        from lightmeter.distributions import target_term
         from lightmeter.measures.exposure import ExposureMeasure
+        from lightmeter.measures.group_targets import target_term
 
         if isinstance(measure, ExposureMeasure):
             continue

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import ModuleType
 
 from lightmeter.cli.messages import say
-from lightmeter.plugins import foreign_classes, has_terms, load_plugin
+from lightmeter.terms.plugins import foreign_classes, has_terms, load_plugin
 
 
 def load_plugins(specs: Iterable[str], *, quiet: bool = False) -> list[ModuleType]:

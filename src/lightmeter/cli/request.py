@@ -15,20 +15,20 @@ from lightmeter.cli.measured import attributes_of, files_of, with_components
 from lightmeter.cli.messages import choose
 from lightmeter.cli.options import numbers_by_name, pairs, seed, texts_by_name, whole_number
 from lightmeter.cli.writing import FORMATS
-from lightmeter.collection import Collection
+from lightmeter.data.collection import Collection
+from lightmeter.data.loading import load
 from lightmeter.errors import LightmeterError
 from lightmeter.io.arrow import Reading
+from lightmeter.io.files import check_not_input, check_writable, write_whole
 from lightmeter.io.groups import KINDS
 from lightmeter.io.judgments import read_judgments
 from lightmeter.io.runs import read_runs
 from lightmeter.io.sources import split_kind, split_name
 from lightmeter.io.tabular import check_columns
-from lightmeter.loading import load
-from lightmeter.output.files import check_not_input, check_writable, write_whole
-from lightmeter.plugins import foreign_code, parse_term
+from lightmeter.terms.plugins import foreign_code, parse_term
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 _ENDINGS = {
     ".csv": "csv",
@@ -105,7 +105,7 @@ class Request:
         """What makes the rankings that were looked at, for the report."""
 
         def made() -> Context:
-            from lightmeter.evaluation import ranked_context
+            from lightmeter.evaluation.evaluate import ranked_context
 
             given = self.options()
             return ranked_context(collection, policy, given["ties"], given["depth"], given["unknown"])
@@ -337,7 +337,7 @@ def full_manifest(
     """How a result was made: besides its own manifest the command, the time it took, and hashes of all inputs."""
     from datetime import UTC, datetime
 
-    from lightmeter.conventions import file_digests
+    from lightmeter.evaluation.conventions import file_digests
 
     files = [f for f in inputs.files if os.path.isfile(f)]
     return {

@@ -16,18 +16,18 @@ from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import render, terminal_width
 from lightmeter.errors import LightmeterError
-from lightmeter.evaluation import ranked_context
+from lightmeter.evaluation.evaluate import ranked_context
+from lightmeter.io.files import check_not_input, check_writable
 from lightmeter.io.write_runs import run_format
 from lightmeter.measures.groups import GF
-from lightmeter.output.files import check_not_input, check_writable
-from lightmeter.output.plain import printable
-from lightmeter.plugins import foreign_code, parse_term
-from lightmeter.policies import Policy
+from lightmeter.models.policies import Policy
 from lightmeter.reranking.base import Reranker
 from lightmeter.reranking.public import rerank
 from lightmeter.reranking.result import Reranking
 from lightmeter.reranking.shown import usual_measures
-from lightmeter.result import Result
+from lightmeter.results.plain import printable
+from lightmeter.results.result import Result
+from lightmeter.terms.plugins import foreign_code, parse_term
 
 _FORMATS = ("table", "csv", "jsonl", "latex", "markdown")
 _EXAMPLE = "Name one, such as --method \"DetConstSort(by='gender')\"; 'lightmeter measures' lists them."

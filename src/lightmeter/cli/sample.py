@@ -10,14 +10,14 @@ from lightmeter.cli.messages import choose, say
 from lightmeter.cli.options import pairs, seed, whole_number
 from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.streams import write_out
+from lightmeter.data.loading import load
 from lightmeter.errors import LightmeterError
+from lightmeter.evaluation.sample import sample
+from lightmeter.io.files import check_not_input, check_writable
 from lightmeter.io.groups import KINDS
 from lightmeter.io.sources import split_kind, split_name
 from lightmeter.io.write_runs import check_trec, run_format, write_rankings, write_run
-from lightmeter.loading import load
-from lightmeter.output.files import check_not_input, check_writable
-from lightmeter.plugins import foreign_code
-from lightmeter.sampled import sample
+from lightmeter.terms.plugins import foreign_code
 
 _TIES = ("docno", "file", "error")
 

@@ -18,16 +18,16 @@ from lightmeter.cli.plugged import load_plugins
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import write_out
 from lightmeter.cli.writing import NARROW, terminal_width
+from lightmeter.data.rankings import TIES
 from lightmeter.errors import LightmeterError
+from lightmeter.io.files import write_whole
 from lightmeter.measures.exposure import EER
-from lightmeter.output.files import write_whole
-from lightmeter.output.grid import REASONS, Entry, Grid
-from lightmeter.plugins import foreign_code, parse_term
-from lightmeter.policies import TIES
+from lightmeter.results.grid import REASONS, Entry, Grid
 from lightmeter.sweeping.curve import Curve, Estimate
 from lightmeter.sweeping.families import families_of
 from lightmeter.sweeping.perform import sweep
 from lightmeter.sweeping.result import KEYS, SweepResult
+from lightmeter.terms.plugins import foreign_code, parse_term
 
 _DEPTH = 100
 _LEGEND = (
@@ -114,14 +114,14 @@ class Request(request_of.Request):
 
 def _render(result: SweepResult, form: str, per_query: bool, width: int | None) -> bytes:
     """Everything for programs; for people the areas."""
-    from lightmeter.output import records
+    from lightmeter.results import records
 
     if form in ("jsonl", "csv", "parquet"):
         frame = records.finite(result.frame(per_query=per_query).select(KEYS))
         return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
-    from lightmeter.output.markup import latex, markdown
-    from lightmeter.output.plain import printable
-    from lightmeter.output.text import text_table
+    from lightmeter.results.markup import latex, markdown
+    from lightmeter.results.plain import printable
+    from lightmeter.results.text import text_table
 
     grid = _grid(result, per_query)
     notes = [printable(note) for note in [*_LEGEND, *_notes(result)]]

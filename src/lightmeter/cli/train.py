@@ -17,15 +17,15 @@ from lightmeter.cli.options import numbers_by_name, seed, whole_number
 from lightmeter.cli.progress import Progress
 from lightmeter.cli.streams import write_out
 from lightmeter.errors import LightmeterError, MissingExtraError
+from lightmeter.io.files import write_whole
 from lightmeter.learn.collection import LetorData
 from lightmeter.learn.experiment import Done, Experiment, Unit, names_of
 from lightmeter.learn.outcome import POLICY, Outcome
 from lightmeter.learn.settings import Settings
-from lightmeter.output import records
-from lightmeter.output.files import write_whole
-from lightmeter.output.grid import Entry, Grid
-from lightmeter.output.markup import markdown
-from lightmeter.output.text import text_table
+from lightmeter.results import records
+from lightmeter.results.grid import Entry, Grid
+from lightmeter.results.markup import markdown
+from lightmeter.results.text import text_table
 
 _FORMATS = ("table", "csv", "jsonl", "markdown")
 _WHOLE = ("folds", "epochs", "patience", "batch", "samples")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lightmeter.cli.notes import result_notes
 from lightmeter.cli.streams import is_terminal
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 
 FORMATS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
 NARROW = 120
@@ -20,7 +20,7 @@ def render(
 
     People are shown ``paths``, runs that have no name but their path, without the folder that all have in common.
     """
-    from lightmeter.output import records
+    from lightmeter.results import records
 
     folder = ""
     if form not in ("jsonl", "csv", "parquet"):
@@ -29,10 +29,10 @@ def render(
     frame = records.finite(result.frame(per_query=per_query))
     if form in ("jsonl", "csv", "parquet"):
         return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
-    from lightmeter.output.grid import Grid
-    from lightmeter.output.markup import latex, markdown
-    from lightmeter.output.plain import printable
-    from lightmeter.output.text import text_table
+    from lightmeter.results.grid import Grid
+    from lightmeter.results.markup import latex, markdown
+    from lightmeter.results.plain import printable
+    from lightmeter.results.text import text_table
 
     about = [f"runs are shown without {folder}"] if folder else []
     grid, notes = Grid.of(frame), [printable(n) for n in [*result_notes(result), *about]]
@@ -46,7 +46,7 @@ def render(
 
 
 def _without_folder(result: Result, paths: Collection[str]) -> tuple[Result, str]:
-    from lightmeter.output.run_names import without_folder
+    from lightmeter.results.run_names import without_folder
 
     names, folder = without_folder(result.runs, paths)
     if not folder:

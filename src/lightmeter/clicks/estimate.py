@@ -12,9 +12,9 @@ from lightmeter.clicks import identify, model, pairs, rates
 from lightmeter.clicks.identify import reasons_of
 from lightmeter.clicks.log import Cells, add_up, checked, depth_of, read_clicks
 from lightmeter.clicks.result import AttentionEstimate
-from lightmeter.codes import values_of
+from lightmeter.data.codes import values_of
 from lightmeter.errors import LightmeterError, suggest
-from lightmeter.params import Number
+from lightmeter.terms.parameters import Number
 
 Array = NDArray[np.float64]
 Method = Literal["rate", "pbm", "pairs"]

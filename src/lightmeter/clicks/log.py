@@ -14,7 +14,7 @@ from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.checks import fault, first, identifiers, numbers
 from lightmeter.io.tables import Source
 from lightmeter.io.tabular import Columns, find, need, read_table, table_shape
-from lightmeter.params import Number
+from lightmeter.terms.parameters import Number
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -12,8 +12,8 @@ import polars as pl
 from lightmeter.clicks.log import checked, read_clicks
 from lightmeter.clicks.result import AttentionEstimate
 from lightmeter.errors import LightmeterError
-from lightmeter.params import Number
-from lightmeter.users import user_of
+from lightmeter.models.users import user_of
+from lightmeter.terms.parameters import Number
 
 
 def click_merit(

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.clicks.log import Cells, Indices
-from lightmeter.clicks.resampling import by_query, resampled
+from lightmeter.statistics.resampling import by_query, resampled
 
 Array = NDArray[np.float64]
 _NEAR = 1e-8

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.clicks.identify import told_reasons
-from lightmeter.users import Attention
+from lightmeter.models.users import Attention
 
 Array = NDArray[np.float64]
 _DIGITS = 6

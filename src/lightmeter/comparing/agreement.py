@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.comparing.columns import Column
-from lightmeter.divergences import JSD
+from lightmeter.models.divergences import JSD
 from lightmeter.statistics.correlation import kendalls, taus_over_queries
 from lightmeter.statistics.rank_overlap import rbo, tau_ap
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.measures.base import Measure
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 from lightmeter.statistics.scores import tolerance
 
 Array = NDArray[np.float64]

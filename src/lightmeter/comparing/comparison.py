@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from lightmeter.comparing.columns import Column
 from lightmeter.comparing.testing import Plan
-from lightmeter.notation import parse
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 from lightmeter.statistics.power import asl_curve
+from lightmeter.terms.notation import parse
 
 #: The columns of the one long table. ``kind`` says what a row is, and so which columns it fills.
 SCHEMA: dict[str, Any] = {

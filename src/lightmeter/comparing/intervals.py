@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.clicks.resampling import draws
 from lightmeter.comparing.columns import Column
 from lightmeter.errors import LightmeterError
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 from lightmeter.statistics.bootstrap import Intervals, bootstrap_intervals
+from lightmeter.statistics.resampling import draws
 from lightmeter.statistics.scores import share, stream, whole
 
 Array = NDArray[np.float64]

@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from lightmeter.collection import Collection
 from lightmeter.comparing.agreement import correlations, disagreements, outliers
 from lightmeter.comparing.changes import changes
 from lightmeter.comparing.columns import Column, columns_of
@@ -25,13 +24,15 @@ from lightmeter.comparing.testing import (
     table_of_pairs,
 )
 from lightmeter.comparing.why import Reasons
-from lightmeter.computing import Progress
-from lightmeter.context import Context, Missing, Unknown
+from lightmeter.data.collection import Collection
+from lightmeter.data.rankings import Ties
 from lightmeter.errors import LightmeterError, suggest
-from lightmeter.evaluation import evaluate, ranked_context
+from lightmeter.evaluation.computing import Progress
+from lightmeter.evaluation.evaluate import evaluate, ranked_context
 from lightmeter.measures.base import Measure
-from lightmeter.policies import Policy, Ties
-from lightmeter.result import Result
+from lightmeter.measures.context import Context, Missing, Unknown
+from lightmeter.models.policies import Policy
+from lightmeter.results.result import Result
 from lightmeter.statistics.adjust import ADJUST
 from lightmeter.statistics.power import discriminative_power
 from lightmeter.statistics.scores import share, whole

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.attributes import Attribute
 from lightmeter.comparing.columns import Column
-from lightmeter.context import Context
-from lightmeter.distributions import distribution
+from lightmeter.data.attributes import Attribute
+from lightmeter.data.rankings import Ranked
 from lightmeter.measures.base import Measure
+from lightmeter.measures.context import Context
 from lightmeter.measures.exposure import ExposureMeasure
-from lightmeter.rankings import Ranked
-from lightmeter.targets import Target
-from lightmeter.users import User
+from lightmeter.measures.group_targets import distribution
+from lightmeter.models.targets import Target
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 #: documents told for each query

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from lightmeter.comparing.sections import MOST_PAIRS, Names, Section, sections
-from lightmeter.output.markup import escaped, plain
-from lightmeter.output.plain import printable
-from lightmeter.output.text import aligned, cells
+from lightmeter.results.markup import escaped, plain
+from lightmeter.results.plain import printable
+from lightmeter.results.text import aligned, cells
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison

@@ -19,7 +19,7 @@ from lightmeter.exposure.bounds_by_document import by_document, extreme_exposure
 from lightmeter.exposure.expohedron import ranked_views
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.exposure.reach import LONGEST, endless, measured_ranks, views
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.exposure.ties import blocks_by_score, tied_documents, tied_positions
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import LightmeterError
-from lightmeter.threads import in_threads
+from lightmeter.io.threads import in_threads
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

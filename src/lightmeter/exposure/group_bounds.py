@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.expohedron import ranked_views
 from lightmeter.exposure.reach import measured_ranks, views
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 

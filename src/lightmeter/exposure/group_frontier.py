@@ -23,7 +23,7 @@ from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.group_programme import Programme
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.exposure.reach import views
-from lightmeter.users import User, user_of
+from lightmeter.models.users import User, user_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

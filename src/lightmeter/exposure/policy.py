@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.policies import Oracle, PlackettLuce, Policy, RankTransposition, Static
-from lightmeter.targets import Uniform
-from lightmeter.users import RBPUser, User
+from lightmeter.models.policies import Oracle, PlackettLuce, Policy, RankTransposition, Static
+from lightmeter.models.targets import Uniform
+from lightmeter.models.users import RBPUser, User
 
 Array = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.policy import is_exact, log_weights, policy_exposure
-from lightmeter.policies import PlackettLuce, Policy, RankTransposition, Samples, Static
-from lightmeter.targets import Uniform
-from lightmeter.users import User
+from lightmeter.models.policies import PlackettLuce, Policy, RankTransposition, Samples, Static
+from lightmeter.models.targets import Uniform
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 
@@ -150,7 +150,7 @@ def rank_marginals(scores: ArrayLike, policy: Any = None, depth: int = 20) -> Ar
 
 def _term(given: Any, kind: str, base: type) -> Any:
     """A term from itself, its class or its notation."""
-    from lightmeter.notation import parse
+    from lightmeter.terms.notation import parse
 
     if isinstance(given, type) and issubclass(given, base):
         given = parse(given.__name__, kind=kind)

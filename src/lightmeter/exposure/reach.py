@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.users import Attention, Inverse, RBPUser, TopK, User
+from lightmeter.models.users import Attention, Inverse, RBPUser, TopK, User
 
 Array = NDArray[np.float64]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.data.rankings import Ranked, chunks_of_like_length
 from lightmeter.exposure.policy import log_weights
 from lightmeter.exposure.ties import blocks_by_score
 from lightmeter.exposure.transposition import sample_transpositions
-from lightmeter.policies import PlackettLuce, Policy, RankTransposition, Static
-from lightmeter.rankings import Ranked, chunks_of_like_length
-from lightmeter.targets import Uniform
+from lightmeter.models.policies import PlackettLuce, Policy, RankTransposition, Static
+from lightmeter.models.targets import Uniform
 
 Array = NDArray[np.float64]
 #: Places drawn at a time; it decides which random numbers a query gets, so it is part of what a seed means.

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.gradient import luce_vjp
 from lightmeter.exposure.policy import log_weights
-from lightmeter.policies import PlackettLuce
-from lightmeter.users import RBPUser, user_of
+from lightmeter.models.policies import PlackettLuce
+from lightmeter.models.users import RBPUser, user_of
 
 Array = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ def exposure_gradient(
     >>> lm.exposure_gradient([0.0, 0.0], [1.0, 0.0], user=lm.RBP(p=0.5)).round(12).tolist()
     [0.125, -0.125]
     """
-    from lightmeter.notation import parse
+    from lightmeter.terms.notation import parse
 
     chosen = PlackettLuce(alpha=1.0, scores="raw") if policy is None else policy
     chosen = parse(chosen, kind="policy") if isinstance(chosen, str) else chosen

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from ..errors import InputError, suggest
-from .binning import as_numbers, bin_values, names_of, order_values, plain_text
-from .checks import UNKNOWN, UNKNOWN_CELLS, drop_repeats, fault, first, known_cells, numbers
-from .sources import add_counts
-from .tables import AttributeTable, Source
+from lightmeter.errors import InputError, suggest
+from lightmeter.io.binning import as_numbers, bin_values, names_of, order_values, plain_text
+from lightmeter.io.checks import UNKNOWN, UNKNOWN_CELLS, drop_repeats, fault, first, known_cells, numbers
+from lightmeter.io.sources import add_counts
+from lightmeter.io.tables import AttributeTable, Source
 
 BIAS_VALUES = ("negative", "positive")
 REPEATED = "repeated documents"

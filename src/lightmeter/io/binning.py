@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from ..errors import InputError, suggest
-from .checks import ACCEPTED_NUMBER, JSON, UNKNOWN, fault, first, parse_numbers, refuse_type
-from .tables import Source
+from lightmeter.errors import InputError, suggest
+from lightmeter.io.checks import ACCEPTED_NUMBER, JSON, UNKNOWN, fault, first, parse_numbers, refuse_type
+from lightmeter.io.tables import Source
 
 MOST_CODES = 10
 """A number column with more distinct values than this is a quantity and needs bins; up to this many whole numbers are

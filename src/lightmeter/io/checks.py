@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from .tables import Source
+from lightmeter.errors import InputError
+from lightmeter.io.tables import Source
 
 NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 ACCEPTED_NUMBER = "a finite decimal number such as 3, -0.5 or 1e5"

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from ..errors import InputError
-from .sources import add_counts
-from .tables import Source
-from .text import BOM, Odd, Scan, broken, check_text, head_lines, read_bytes
+from lightmeter.errors import InputError
+from lightmeter.io.sources import add_counts
+from lightmeter.io.tables import Source
+from lightmeter.io.text import BOM, Odd, Scan, broken, check_text, head_lines, read_bytes
 
 _BLOCK = 1 << 23
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..errors import InputError
-from .checks import finite, is_unicode
-from .tables import Source
-from .tabular import Table
+from lightmeter.errors import InputError
+from lightmeter.io.checks import finite, is_unicode
+from lightmeter.io.tables import Source
+from lightmeter.io.tabular import Table
 
 
 def dict_table(source: Mapping[Any, Any], name: str, value: str = "score") -> Table:

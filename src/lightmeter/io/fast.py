@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrow import Reading, read_fields, start_reading
-from .id_column import IdColumn
-from .tables import Source
-from .text import BOM, Odd, Scan, broken, head_lines, line_finder, sysdesc_lines
-from .trec import TrecRows
+from lightmeter.io.arrow import Reading, read_fields, start_reading
+from lightmeter.io.id_column import IdColumn
+from lightmeter.io.tables import Source
+from lightmeter.io.text import BOM, Odd, Scan, broken, head_lines, line_finder, sysdesc_lines
+from lightmeter.io.trec import TrecRows
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import InputError
-from .tables import Source
+from lightmeter.errors import InputError
+from lightmeter.io.tables import Source
 
 
 def is_frame(source: object) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
-from ..errors import InputError, suggest
-from .attributes import Options, build_attribute
-from .binning import plain_text
-from .checks import drop_repeats, known_cells, numbers
-from .judgments import grades
-from .sources import add_counts
-from .tables import AttributeTable, JudgmentTable, RunTable
+from lightmeter.errors import InputError, suggest
+from lightmeter.io.attributes import Options, build_attribute
+from lightmeter.io.binning import plain_text
+from lightmeter.io.checks import drop_repeats, known_cells, numbers
+from lightmeter.io.judgments import grades
+from lightmeter.io.sources import add_counts
+from lightmeter.io.tables import AttributeTable, JudgmentTable, RunTable
 
 
 def attributes_from_columns(

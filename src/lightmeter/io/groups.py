@@ -8,16 +8,16 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import InputError, suggest
-from .attributes import Options, build_attribute
-from .checks import identifiers, repeats
-from .dictionaries import group_frames
-from .frames import is_frame, to_polars
-from .long import long_attributes
-from .memberships import read_annotations, read_gains, read_gmemb
-from .sources import add_counts, is_path, parts, split_kind, split_name
-from .tables import AttributeTable, Source
-from .tabular import Columns, Table, column_names, find, need, read_table, table_shape
+from lightmeter.errors import InputError, suggest
+from lightmeter.io.attributes import Options, build_attribute
+from lightmeter.io.checks import identifiers, repeats
+from lightmeter.io.dictionaries import group_frames
+from lightmeter.io.frames import is_frame, to_polars
+from lightmeter.io.long import long_attributes
+from lightmeter.io.memberships import read_annotations, read_gains, read_gmemb
+from lightmeter.io.sources import add_counts, is_path, parts, split_kind, split_name
+from lightmeter.io.tables import AttributeTable, Source
+from lightmeter.io.tabular import Columns, Table, column_names, find, need, read_table, table_shape
 
 GROUP_FILE = "a table 'doc, <attribute>, ..', or 'doc, attribute, value[, weight][, query]'"
 _TABLE = table_shape("doc")

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..threads import cores, in_threads
-from .series import series_of
+from lightmeter.io.series import series_of
+from lightmeter.io.threads import cores, in_threads
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import InputError
-from .checks import check_sums, drop_repeats, fault, first, identifiers, numbers
-from .judgments import REPEATED, grades
-from .sources import add_counts, is_path, one_file
-from .tables import IntentTable, Source
-from .tabular import DECIMAL, Columns, Shape, need, read_table, tell_format
-from .trec import exact_fields
+from lightmeter.errors import InputError
+from lightmeter.io.checks import check_sums, drop_repeats, fault, first, identifiers, numbers
+from lightmeter.io.judgments import REPEATED, grades
+from lightmeter.io.sources import add_counts, is_path, one_file
+from lightmeter.io.tables import IntentTable, Source
+from lightmeter.io.tabular import DECIMAL, Columns, Shape, need, read_table, tell_format
+from lightmeter.io.trec import exact_fields
 
 INTENT_FILE = "lines 'query intent doc grade', or a table with query, intent, doc, grade"
 PROBABILITY_FILE = "lines 'query intent probability', or a table with query, intent, probability"

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import InputError
-from .checks import JSON, fault
-from .tables import Source
-from .text import read_lines, row_lines
+from lightmeter.errors import InputError
+from lightmeter.io.checks import JSON, fault
+from lightmeter.io.tables import Source
+from lightmeter.io.text import read_lines, row_lines
 
 
 def read_objects(path: str) -> tuple[list[dict[str, Any]], Source, dict[str, int]]:

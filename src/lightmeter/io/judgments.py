@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..errors import InputError
-from .checks import drop_repeats, fault, finite, identifiers, numbers
-from .dictionaries import dict_table
-from .jsonl import read_objects
-from .sources import add_counts, is_path, merge_sources, parts
-from .tables import JudgmentTable, Source
-from .tabular import DECIMAL, Columns, Shape, Table, join, need, read_table, read_table_file, tell_format
-from .trec import exact_fields
+from lightmeter.errors import InputError
+from lightmeter.io.checks import drop_repeats, fault, finite, identifiers, numbers
+from lightmeter.io.dictionaries import dict_table
+from lightmeter.io.jsonl import read_objects
+from lightmeter.io.sources import add_counts, is_path, merge_sources, parts
+from lightmeter.io.tables import JudgmentTable, Source
+from lightmeter.io.tabular import DECIMAL, Columns, Shape, Table, join, need, read_table, read_table_file, tell_format
+from lightmeter.io.trec import exact_fields
 
 JUDGMENT_FILE = "lines 'query 0 doc grade' or 'query doc grade' (grade 2 or L2), or a table with query, doc, grade"
 _GRADE = re.compile(rf"L?(?:{DECIMAL.pattern.removeprefix('^').removesuffix('$')})")

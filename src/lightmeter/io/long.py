@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .attributes import Options, build_attribute, member_rows
-from .binning import plain_text
-from .checks import UNKNOWN, UNKNOWN_CELLS, check_sums, fault, first, identifiers, known_cells, numbers
-from .sources import add_counts
-from .tables import AttributeTable, Source
-from .tabular import Columns, Table, find, need
+from lightmeter.io.attributes import Options, build_attribute, member_rows
+from lightmeter.io.binning import plain_text
+from lightmeter.io.checks import UNKNOWN, UNKNOWN_CELLS, check_sums, fault, first, identifiers, known_cells, numbers
+from lightmeter.io.sources import add_counts
+from lightmeter.io.tables import AttributeTable, Source
+from lightmeter.io.tabular import Columns, Table, find, need
 
 LONG_FILE = "a table 'doc, attribute, value[, weight][, query]'"
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from ..errors import InputError
-from .attributes import Options, build_attribute
-from .binning import order_values
-from .checks import UNKNOWN, drop_repeats, fault, first, numbers
-from .sources import add_counts, one_file
-from .tables import AttributeTable, Source
-from .text import read_lines, row_lines
-from .trec import exact_fields
+from lightmeter.errors import InputError
+from lightmeter.io.attributes import Options, build_attribute
+from lightmeter.io.binning import order_values
+from lightmeter.io.checks import UNKNOWN, drop_repeats, fault, first, numbers
+from lightmeter.io.sources import add_counts, one_file
+from lightmeter.io.tables import AttributeTable, Source
+from lightmeter.io.text import read_lines, row_lines
+from lightmeter.io.trec import exact_fields
 
 GMEMB_FILE = "lines 'query doc p1 p2 .. pc', the shares of c values that sum to 1"
 GAINS_FILE = "lines 'query intent doc gain'"

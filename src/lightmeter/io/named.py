@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from .binning import plain_text
-from .checks import drop_repeats, identifiers, numbers
-from .sources import add_counts
-from .tables import Source
-from .tabular import Columns, Shape, need, read_table
+from lightmeter.io.binning import plain_text
+from lightmeter.io.checks import drop_repeats, identifiers, numbers
+from lightmeter.io.sources import add_counts
+from lightmeter.io.tables import Source
+from lightmeter.io.tabular import Columns, Shape, need, read_table
 
 
 def read_named(

@@ -10,15 +10,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from .arrow import Reading
-from .checks import fault, first, identifiers, numbers
-from .dictionaries import dict_table
-from .fast import fast_run
-from .sources import add_counts, is_path, merge_sources, parts, split_name
-from .tables import RunTable, Source
-from .tabular import DECIMAL, Columns, Shape, Table, find, join, need, read_table, read_table_file, rest, tell_format
-from .trec import TrecRows, exact_fields
+from lightmeter.errors import InputError
+from lightmeter.io.arrow import Reading
+from lightmeter.io.checks import fault, first, identifiers, numbers
+from lightmeter.io.dictionaries import dict_table
+from lightmeter.io.fast import fast_run
+from lightmeter.io.sources import add_counts, is_path, merge_sources, parts, split_name
+from lightmeter.io.tables import RunTable, Source
+from lightmeter.io.tabular import (
+    DECIMAL,
+    Columns,
+    Shape,
+    Table,
+    find,
+    join,
+    need,
+    read_table,
+    read_table_file,
+    rest,
+    tell_format,
+)
+from lightmeter.io.trec import TrecRows, exact_fields
 
 RUN_FILE = "TREC lines 'query Q0 doc rank score tag', or a table with query, doc, score or rank"
 RUN_SHAPE = Shape(

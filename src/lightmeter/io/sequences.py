@@ -6,11 +6,11 @@ import os
 
 import polars as pl
 
-from ..errors import InputError
-from .checks import NUMBER, drop_repeats, fault, first
-from .sources import one_file
-from .tables import Source
-from .text import read_lines, row_lines
+from lightmeter.errors import InputError
+from lightmeter.io.checks import NUMBER, drop_repeats, fault, first
+from lightmeter.io.sources import one_file
+from lightmeter.io.tables import Source
+from lightmeter.io.text import read_lines, row_lines
 
 SEQUENCE_FILE = "lines 'sequence.number,query' such as '0.17,18439', without a header"
 

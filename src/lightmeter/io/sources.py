@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError, suggest
-from .tables import Source
+from lightmeter.errors import InputError, suggest
+from lightmeter.io.tables import Source
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What the readers hand over: plain columns, checked line by line, and where they came from.
 
 Readers know files and lines; they do not know measures. They check whatever can be seen in one line or one table and
-leave to :mod:`lightmeter.collection` what needs several of them (duplicates within a ranking, queries in common).
+leave to :mod:`lightmeter.data.collection` what needs several of them (duplicates within a ranking, queries in common).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .id_column import IdColumn, as_series
+from lightmeter.io.id_column import IdColumn, as_series
 
 Kind = Literal["hard", "soft", "multi"]
 

@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 import polars as pl
 
-from ..errors import InputError, suggest
-from .checks import NUMBER
-from .delimited import check_names, header, read_delimited
-from .frames import frame_source, is_frame, to_polars
-from .jsonl import read_jsonl
-from .sources import add_counts, is_path, merge_sources, parts
-from .tables import Source
-from .text import head_lines, read_bytes, sysdesc_lines
+from lightmeter.errors import InputError, suggest
+from lightmeter.io.checks import NUMBER
+from lightmeter.io.delimited import check_names, header, read_delimited
+from lightmeter.io.frames import frame_source, is_frame, to_polars
+from lightmeter.io.jsonl import read_jsonl
+from lightmeter.io.sources import add_counts, is_path, merge_sources, parts
+from lightmeter.io.tables import Source
+from lightmeter.io.text import head_lines, read_bytes, sysdesc_lines
 
 Format = Literal["fields", "delimited", "jsonl", "parquet"]
 Columns = Mapping[str, str]

@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import InputError
-from .binning import plain_text
-from .checks import UNKNOWN, check_sums, fault, finite, first, identifiers, is_unicode, numbers
-from .sources import add_counts, is_path, one_file, split_name
-from .tables import Source, TargetTable
-from .tabular import DECIMAL, Columns, Shape, find, need, read_table
-from .text import head_lines
-from .trec import exact_fields
+from lightmeter.errors import InputError
+from lightmeter.io.binning import plain_text
+from lightmeter.io.checks import UNKNOWN, check_sums, fault, finite, first, identifiers, is_unicode, numbers
+from lightmeter.io.sources import add_counts, is_path, one_file, split_name
+from lightmeter.io.tables import Source, TargetTable
+from lightmeter.io.tabular import DECIMAL, Columns, Shape, find, need, read_table
+from lightmeter.io.text import head_lines
+from lightmeter.io.trec import exact_fields
 
 _TABLE = Shape(("attribute", "value", "share"), (), re.compile("(?!)"), 0, ("attribute", "query"))
 TARGET_FILE = "a table 'attribute, value, share[, query]', or NAME=FILE.golddistr with one share a line"

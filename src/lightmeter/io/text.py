@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from .series import series_of
+from lightmeter.errors import InputError
+from lightmeter.io.series import series_of
 
 BOM = codecs.BOM_UTF8
 SYSDESC = b"<SYSDESC>"

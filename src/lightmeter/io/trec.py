@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from .id_column import IdColumn, as_series
-from .tables import Source
-from .text import read_lines, row_lines, sysdesc_lines
+from lightmeter.errors import InputError
+from lightmeter.io.id_column import IdColumn, as_series
+from lightmeter.io.tables import Source
+from lightmeter.io.text import read_lines, row_lines, sysdesc_lines
 
 _BLANK = r"[ \t\r]"
 _FIELD = r"[^ \t\r\n]+"

@@ -15,10 +15,10 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from ..errors import InputError, LightmeterError
-from ..output.files import check_writable, whole_file
-from .checks import identifiers, numbers
-from .frames import frame_source, to_polars
+from lightmeter.errors import InputError, LightmeterError
+from lightmeter.io.checks import identifiers, numbers
+from lightmeter.io.files import check_writable, whole_file
+from lightmeter.io.frames import frame_source, to_polars
 
 _ROWS = 1 << 18
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}

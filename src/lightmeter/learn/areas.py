@@ -17,9 +17,9 @@ from lightmeter.exposure.group_bounds import group_bounds
 from lightmeter.exposure.luce import luce_exposure
 from lightmeter.exposure.ties import blocks_by_score
 from lightmeter.learn.readers import reader
+from lightmeter.models.users import User
 from lightmeter.sweeping.areas import areas
 from lightmeter.sweeping.scale import Scale, unset
-from lightmeter.users import User
 
 Array = NDArray[np.float64]
 KINDS = ("documents", "parity")

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.letor import read_letor
-from lightmeter.users import ERRUser, User
+from lightmeter.models.users import ERRUser, User
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -191,7 +191,7 @@ class LetorData:
 
     def with_groups_of(self, source: Any, attribute: str | None = None) -> LetorData:
         """With the groups of a file or frame, as :func:`lightmeter.load` takes it, one value a document."""
-        from lightmeter.loading import load
+        from lightmeter.data.loading import load
 
         frame = self.run(np.zeros(len(self.grade)))
         found = load(run=frame, groups=source, attributes=None if attribute is None else [attribute]).attributes

@@ -15,11 +15,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError
+from lightmeter.io.files import write_whole
 from lightmeter.learn.collection import LetorData
 from lightmeter.learn.folds import Fold, folds_of
 from lightmeter.learn.readers import reader
 from lightmeter.learn.settings import LOSSES, Settings
-from lightmeter.output.files import write_whole
 
 Array = NDArray[np.float64]
 #: Told: the loss, the fold from 1 of how many, the epoch, its training loss (NaN for trees) and validation area.

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.data.loading import load
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.collection import LetorData
 from lightmeter.learn.readers import reader
-from lightmeter.loading import load
 from lightmeter.statistics.adjust import adjusted
 from lightmeter.statistics.paired import paired_test
 from lightmeter.sweeping.perform import sweep

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lightmeter.errors import TermError
-from lightmeter.users import RBPUser, User, user_of
+from lightmeter.models.users import RBPUser, User, user_of
 
 
 def reader(given: Any) -> User:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lightmeter.errors import InputError, LightmeterError
+from lightmeter.io.files import write_whole
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.baselines import LambdaRank, ListNet, Pairwise, Pointwise
 from lightmeter.learn.collection import LetorData
@@ -24,7 +25,6 @@ from lightmeter.learn.losses import ExposureLoss
 from lightmeter.learn.network import Network, frozen, scores_of
 from lightmeter.learn.normalising import Normalisation
 from lightmeter.learn.settings import Settings, kind_of
-from lightmeter.output.files import write_whole
 
 Codes = NDArray[np.int64]
 Step = Callable[[int, float, float], None]

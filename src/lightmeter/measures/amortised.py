@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.exposure.estimates import FEW_SAMPLES, mixture
+from lightmeter.data.rankings import Ranked
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values, by_name
+from lightmeter.exposure.estimates import FEW_SAMPLES
 from lightmeter.measures.base import BY, Measure
 from lightmeter.measures.folds import FEWEST, exposure_without
 from lightmeter.measures.gains import DCG
 from lightmeter.measures.groups import NOTHING_KNOWN
+from lightmeter.measures.mixture import mixture
 from lightmeter.measures.totals import (
     Totals,
     distinct_members,
@@ -27,14 +31,11 @@ from lightmeter.measures.totals import (
     totals_over,
     totals_without,
 )
-from lightmeter.params import Choice, Flag, TermOf, param
-from lightmeter.rankings import Ranked
-from lightmeter.sums import sum_by
-from lightmeter.users import User
-from lightmeter.values import Values, by_name
+from lightmeter.models.users import User
+from lightmeter.terms.parameters import Choice, Flag, TermOf, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Docs = Literal["ranked", "all", "relevant"]

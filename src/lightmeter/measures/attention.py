@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.attributes import UNKNOWN_GROUP
-from lightmeter.block import Block
+from lightmeter.data.attributes import UNKNOWN_GROUP
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
+from lightmeter.measures.block import Block
 from lightmeter.measures.gains import RBP
 from lightmeter.measures.groups import BY as _BY
 from lightmeter.measures.groups import NOTHING_KNOWN, GroupMeasure, anything_known
-from lightmeter.params import TermOf, param
-from lightmeter.sums import sum_by
-from lightmeter.users import User
-from lightmeter.values import Values
+from lightmeter.models.users import User
+from lightmeter.terms.parameters import TermOf, param
 
 Array = NDArray[np.float64]
 _BY_DOC = "attribute whose groups are looked at"

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.data.intersections import JOIN
+from lightmeter.data.values import Values, as_values
 from lightmeter.errors import TermError
-from lightmeter.intersections import JOIN
-from lightmeter.params import Either, ListOf, Text
-from lightmeter.terms import Cutoff
-from lightmeter.users import User
-from lightmeter.values import Values, as_values
+from lightmeter.models.users import User
+from lightmeter.terms.parameters import Either, ListOf, Text
+from lightmeter.terms.term import Cutoff
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.policies import Policy
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
+    from lightmeter.models.policies import Policy
 
 Array = NDArray[np.float64]
 Need = Literal["judgments", "groups", "scores", "samples", "intents", "segments"]
@@ -124,7 +124,7 @@ class Measure(Cutoff, abstract=True):
 
     def value(self, block: Block) -> Array | Values:
         """One number for each ranking of a block; NaN where undefined, with a reason in
-        :class:`~lightmeter.values.Values`.
+        :class:`~lightmeter.data.values.Values`.
         """
         raise NotImplementedError
 

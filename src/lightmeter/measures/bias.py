@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
-from lightmeter.distributions import Distribution, distribution
+from lightmeter.data.distribution import Distribution
+from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.policy import is_exact, policy_exposure
+from lightmeter.measures.block import Block
 from lightmeter.measures.gains import DCG
+from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.groups import BY, NOTHING_KNOWN, GroupMeasure, anything_known
 from lightmeter.measures.members import (
     BY_DOC,
@@ -30,14 +32,13 @@ from lightmeter.measures.members import (
     target_share,
     undefined,
 )
-from lightmeter.params import Choice, Either, Flag, Maybe, TermOf, param
-from lightmeter.policies import Policy
-from lightmeter.targets import SHORTHANDS, Pool, Target
-from lightmeter.users import Attention, User
-from lightmeter.values import Values
+from lightmeter.models.policies import Policy
+from lightmeter.models.targets import SHORTHANDS, Pool, Target
+from lightmeter.models.users import Attention, User
+from lightmeter.terms.parameters import Choice, Either, Flag, Maybe, TermOf, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 #: The lowest grade that is relevant: anything above 0.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
+from lightmeter.data.values import Values
 from lightmeter.measures.base import no_relevant
+from lightmeter.measures.block import Block
 from lightmeter.measures.gains import LinearMeasure
 from lightmeter.measures.relevance import ANY, RelevanceMeasure
-from lightmeter.params import Number, param
-from lightmeter.users import GRADE, Cascade, ERRUser, User
-from lightmeter.values import Values
+from lightmeter.models.users import GRADE, Cascade, ERRUser, User
+from lightmeter.terms.parameters import Number, param
 
 Array = NDArray[np.float64]
 _PROBABILITY = Number(low=0, high=1)

@@ -7,17 +7,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
-from lightmeter.distributions import Distribution, distribution
-from lightmeter.divergences import KL
+from lightmeter.data.distribution import Distribution
+from lightmeter.data.membership import FEW, Membership
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
+from lightmeter.measures.block import Block
+from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.groups import _TARGET, _TARGET_DOC, BY, GroupMeasure
 from lightmeter.measures.members import BY_DOC, ZERO_TARGET, looked_at, sorted_by, starts_of, undefined
 from lightmeter.measures.prefix_counts import by_counts
-from lightmeter.membership import FEW, Membership
-from lightmeter.params import Number, param
-from lightmeter.sums import sum_by
-from lightmeter.targets import Target
-from lightmeter.values import Values
+from lightmeter.models.divergences import KL
+from lightmeter.models.targets import Target
+from lightmeter.terms.parameters import Number, param
 
 Array = NDArray[np.float64]
 

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
-from lightmeter.intents import Intents, entry_of_row, greedy_gains, intents
+from lightmeter.data.intents import Intents
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
 from lightmeter.measures.base import Measure, value_of
+from lightmeter.measures.block import Block
 from lightmeter.measures.gains import DCG, RBP
-from lightmeter.params import Choice, Flag, Maybe, Number, param
-from lightmeter.sums import sum_by
-from lightmeter.users import GRADE, User, err_satisfaction
-from lightmeter.values import Values
+from lightmeter.measures.intents import entry_of_row, greedy_gains, intents
+from lightmeter.models.users import GRADE, User, err_satisfaction
+from lightmeter.terms.parameters import Choice, Flag, Maybe, Number, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
-    from lightmeter.policies import Policy
+    from lightmeter.measures.context import Context
+    from lightmeter.models.policies import Policy
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

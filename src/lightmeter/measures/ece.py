@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
-from lightmeter.distributions import distribution
-from lightmeter.divergences import JSD, Divergence
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
 from lightmeter.exposure.policy import is_exact
+from lightmeter.measures.block import Block
 from lightmeter.measures.gains import DCG
+from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.groups import _DIV_DOC, _TARGET, _TARGET_DOC, BY, NOTHING_KNOWN, GroupMeasure
 from lightmeter.measures.members import BY_DOC, ZERO_TARGET, drawn, drops, mark_drop, target_share, undefined
-from lightmeter.params import Choice, TermOf, param
-from lightmeter.policies import Policy
-from lightmeter.sums import sum_by
-from lightmeter.targets import Target
-from lightmeter.users import User
-from lightmeter.values import Values
+from lightmeter.models.divergences import JSD, Divergence
+from lightmeter.models.policies import Policy
+from lightmeter.models.targets import Target
+from lightmeter.models.users import User
+from lightmeter.terms.parameters import Choice, TermOf, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Part = Literal["exposure", "distance", "statistic"]

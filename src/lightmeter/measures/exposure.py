@@ -17,22 +17,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.data.rankings import Ranked
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
 from lightmeter.errors import TermError
-from lightmeter.exposure.estimates import mixture
-from lightmeter.exposure.flat import Flat, flat_exposure
 from lightmeter.exposure.reach import endless
-from lightmeter.exposure.targets import TargetExposure, group_square, group_targets, spread_unknown, target_exposure
 from lightmeter.measures.base import BY, Measure
+from lightmeter.measures.flat_exposure import Flat, flat_exposure
 from lightmeter.measures.gains import RBP
-from lightmeter.params import Choice, Maybe, TermOf, param
-from lightmeter.rankings import Ranked
-from lightmeter.sums import sum_by
-from lightmeter.targets import Ideal, Target
-from lightmeter.users import User
-from lightmeter.values import Values
+from lightmeter.measures.mixture import mixture
+from lightmeter.measures.target_exposure import (
+    TargetExposure,
+    group_square,
+    group_targets,
+    spread_unknown,
+    target_exposure,
+)
+from lightmeter.models.targets import Ideal, Target
+from lightmeter.models.users import User
+from lightmeter.terms.parameters import Choice, Maybe, TermOf, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 _DOCS = Choice(("relevant", "all"))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
-from lightmeter.distributions import distribution
+from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
-from lightmeter.fair_tables import fair_table
+from lightmeter.measures.block import Block
+from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.groups import BY, GroupMeasure
 from lightmeter.measures.members import (
     BY_DOC,
@@ -23,12 +23,12 @@ from lightmeter.measures.members import (
     target_share,
     undefined,
 )
-from lightmeter.params import Choice, Either, Flag, Number, param
-from lightmeter.targets import Pool
-from lightmeter.values import Values
+from lightmeter.models.targets import Pool
+from lightmeter.statistics.fair_tables import fair_table
+from lightmeter.terms.parameters import Choice, Either, Flag, Number, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -121,7 +121,7 @@ class FAIR(GroupMeasure):
 
     def _of(self, count: Counts, size: Counts, share: Array) -> Array:
         """The values of rankings of ``size`` known documents, each tested for its share."""
-        from lightmeter import fair_batches
+        from lightmeter.statistics import fair_batches
 
         if self.part == "tail":
             inside = np.arange(count.shape[1]) < size[:, None]

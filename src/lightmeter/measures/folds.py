@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.exposure.candidates import Candidates
-from lightmeter.exposure.estimates import Mixture, mixture
-from lightmeter.exposure.flat import flat_exposure
-from lightmeter.rankings import Ranked
-from lightmeter.sums import sum_by
-from lightmeter.users import User
+from lightmeter.data.rankings import Ranked
+from lightmeter.data.sums import sum_by
+from lightmeter.exposure.estimates import Mixture
+from lightmeter.measures.candidates import Candidates
+from lightmeter.measures.flat_exposure import flat_exposure
+from lightmeter.measures.mixture import mixture
+from lightmeter.models.users import User
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 #: parts that the rankings of a query are dealt out to at most, and draws of every query that it takes

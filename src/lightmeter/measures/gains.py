@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
+from lightmeter.data.values import Values
 from lightmeter.measures.base import no_relevant
+from lightmeter.measures.block import Block
 from lightmeter.measures.relevance import ANY, JUDGED_ONLY, REL, REL_DOC, RelevanceMeasure, cut
-from lightmeter.params import Choice, Flag, MapOf, Maybe, Number, param
-from lightmeter.users import DCGUser, RBPUser, User
-from lightmeter.values import Values
+from lightmeter.models.users import DCGUser, RBPUser, User
+from lightmeter.terms.parameters import Choice, Flag, MapOf, Maybe, Number, param
 
 if TYPE_CHECKING:
-    from lightmeter.policies import Policy
+    from lightmeter.models.policies import Policy
 
 Array = NDArray[np.float64]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
+from lightmeter.data.values import Values
 from lightmeter.errors import TermError
 from lightmeter.measures.base import Measure, value_of
-from lightmeter.params import ListOf, Maybe, Number, TermOf, param
-from lightmeter.values import Values
+from lightmeter.measures.block import Block
+from lightmeter.terms.parameters import ListOf, Maybe, Number, TermOf, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 
 class GFR(Measure):

@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
-from lightmeter.distributions import Distribution, distribution
-from lightmeter.divergences import JSD, Divergence
+from lightmeter.data.distribution import Distribution
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.base import BY as BY
 from lightmeter.measures.base import Measure
+from lightmeter.measures.block import Block
 from lightmeter.measures.cascade import ERR
 from lightmeter.measures.gains import DCG
+from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.relevance import ANY
-from lightmeter.params import Choice, Either, Maybe, TermOf, Text, param
-from lightmeter.sums import sum_by
-from lightmeter.targets import SHORTHANDS, Target
-from lightmeter.users import User
-from lightmeter.values import Values
+from lightmeter.models.divergences import JSD, Divergence
+from lightmeter.models.targets import SHORTHANDS, Target
+from lightmeter.models.users import User
+from lightmeter.terms.parameters import Choice, Either, Maybe, TermOf, Text, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 _BY = BY

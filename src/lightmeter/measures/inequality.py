@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
 from lightmeter.measures.amortised import AMORTISED_DOC, DOCS, DOCS_DOC, USER_DOC, Docs, OfExposure
 from lightmeter.measures.base import BY
 from lightmeter.measures.gains import DCG
 from lightmeter.measures.totals import Totals
-from lightmeter.params import Flag, Maybe, Number, TermOf, param
-from lightmeter.sums import sum_by
-from lightmeter.users import User
-from lightmeter.values import Values
+from lightmeter.models.users import User
+from lightmeter.terms.parameters import Flag, Maybe, Number, TermOf, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 

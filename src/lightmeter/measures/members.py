@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
-from lightmeter.distributions import Distribution
+from lightmeter.data.distribution import Distribution
+from lightmeter.data.membership import FEW
+from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, suggest
+from lightmeter.measures.block import Block
 from lightmeter.measures.groups import NOTHING_KNOWN, anything_known
-from lightmeter.membership import FEW
-from lightmeter.params import Text
-from lightmeter.values import Values
+from lightmeter.terms.parameters import Text
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.data.rankings import Ranked
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError
-from lightmeter.exposure.catalogue import Entries, catalogue, system_entries, target_entries
 from lightmeter.measures.base import BY, Measure
 from lightmeter.measures.gains import RBP
+from lightmeter.measures.joint_exposure import Entries, catalogue, system_entries, target_entries
 from lightmeter.measures.totals import spread_memberships
-from lightmeter.params import Choice, Maybe, Number, TermOf, param
-from lightmeter.rankings import Ranked
-from lightmeter.sums import sum_by
-from lightmeter.targets import Ideal, Target
-from lightmeter.users import User
-from lightmeter.values import Values
+from lightmeter.models.targets import Ideal, Target
+from lightmeter.models.users import User
+from lightmeter.terms.parameters import Choice, Maybe, Number, TermOf, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

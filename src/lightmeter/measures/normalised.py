@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.data.rankings import Ranked
+from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.bounds import bounds
 from lightmeter.exposure.group_bounds import GROUPS, group_bounds
-from lightmeter.exposure.levels import levels
 from lightmeter.exposure.reach import seen_ranks
-from lightmeter.exposure.targets import others, spread_unknown
 from lightmeter.measures.exposure import ExpectedExposure
-from lightmeter.rankings import Ranked
-from lightmeter.targets import Ideal
-from lightmeter.values import Values
+from lightmeter.measures.levels import levels
+from lightmeter.measures.target_exposure import others, spread_unknown
+from lightmeter.models.targets import Ideal
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
+from lightmeter.data.membership import FEW
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
 from lightmeter.errors import TermError
+from lightmeter.measures.block import Block
 from lightmeter.measures.groups import BY, GroupMeasure
 from lightmeter.measures.members import (
     BY_DOC,
@@ -21,13 +24,10 @@ from lightmeter.measures.members import (
     starts_of,
     undefined,
 )
-from lightmeter.membership import FEW
-from lightmeter.params import Choice, Maybe, param
-from lightmeter.sums import sum_by
-from lightmeter.values import Values
+from lightmeter.terms.parameters import Choice, Maybe, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.distributions import Distribution
+from lightmeter.data.distribution import Distribution
+from lightmeter.data.membership import CUBE, Membership
+from lightmeter.data.sums import sum_by
 from lightmeter.measures.members import sorted_by, starts_of
-from lightmeter.membership import CUBE, Membership
-from lightmeter.sums import sum_by
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

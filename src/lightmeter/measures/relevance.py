@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
+from lightmeter.data.values import Values
 from lightmeter.measures.base import Measure, no_relevant
-from lightmeter.params import Flag, Number, param
-from lightmeter.values import Values
+from lightmeter.measures.block import Block
+from lightmeter.terms.parameters import Flag, Number, param
 
 Array = NDArray[np.float64]
 REL = Number(low=1, integer=True)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
+from lightmeter.data.values import Values
+from lightmeter.measures.block import Block
 from lightmeter.measures.groups import BY, GroupMeasure
 from lightmeter.measures.members import BY_DOC, EMPTY, PROTECTED_DOC, VALUE, code_of, member, undefined
-from lightmeter.params import Number, param
-from lightmeter.values import Values
+from lightmeter.terms.parameters import Number, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Sum = Callable[[Any], Array]

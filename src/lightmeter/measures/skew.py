@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
-from lightmeter.distributions import Distribution, distribution
+from lightmeter.data.distribution import Distribution
+from lightmeter.data.values import Values
+from lightmeter.measures.block import Block
+from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.groups import _TARGET, _TARGET_DOC, BY, GroupMeasure
 from lightmeter.measures.members import (
     BY_DOC,
@@ -22,12 +24,11 @@ from lightmeter.measures.members import (
     target_share,
     undefined,
 )
-from lightmeter.params import param
-from lightmeter.targets import Target
-from lightmeter.values import Values
+from lightmeter.models.targets import Target
+from lightmeter.terms.parameters import param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 

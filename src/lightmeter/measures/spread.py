@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from lightmeter.data.rankings import Ranked
+from lightmeter.data.sums import sum_by
+from lightmeter.data.values import Values
 from lightmeter.errors import TermError
-from lightmeter.exposure.estimates import Mixture, mixture
-from lightmeter.exposure.flat import flat_exposure
+from lightmeter.exposure.estimates import Mixture
 from lightmeter.measures.exposure import ExposureMeasure
+from lightmeter.measures.flat_exposure import flat_exposure
 from lightmeter.measures.gains import RBP
-from lightmeter.params import Choice, TermOf, param
-from lightmeter.rankings import Ranked
-from lightmeter.sums import sum_by
-from lightmeter.users import User
-from lightmeter.values import Values
+from lightmeter.measures.mixture import mixture
+from lightmeter.models.users import User
+from lightmeter.terms.parameters import Choice, TermOf, param
 
 if TYPE_CHECKING:
-    from lightmeter.context import Context
+    from lightmeter.measures.context import Context
 
 
 class EESpread(ExposureMeasure):

@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.attributes import Attribute
-from lightmeter.context import Context
-from lightmeter.exposure.candidates import Candidates, candidate_exposure, candidates, seen_of
-from lightmeter.exposure.estimates import mixture
-from lightmeter.exposure.flat import flat_exposure
-from lightmeter.rankings import Ranked
-from lightmeter.sums import sum_by
-from lightmeter.users import User
+from lightmeter.data.attributes import Attribute
+from lightmeter.data.rankings import Ranked
+from lightmeter.data.sums import sum_by
+from lightmeter.measures.candidates import Candidates, candidate_exposure, candidates, seen_of
+from lightmeter.measures.context import Context
+from lightmeter.measures.flat_exposure import flat_exposure
+from lightmeter.measures.mixture import mixture
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lightmeter.divergences import JSD, Divergence
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.io.checks import finite
 from lightmeter.metrics.places import Places, Ties, mean, places, user_who_knows_ranks
-from lightmeter.users import User
+from lightmeter.models.divergences import JSD, Divergence
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 Target = str | Mapping[Any, float]
@@ -208,7 +208,7 @@ def awrf(
 
 
 def _divergence(given: Divergence | str) -> Divergence:
-    from lightmeter.notation import parse
+    from lightmeter.terms.notation import parse
 
     found: Any = parse(given, kind="divergence") if isinstance(given, str) else given
     if isinstance(found, type) and issubclass(found, Divergence):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.errors import LightmeterError
 from lightmeter.metrics.places import Places, Ties, mean, places, user_who_knows_ranks
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 _FEW = "fewer than two groups have members"

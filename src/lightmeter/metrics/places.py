@@ -15,7 +15,7 @@ from lightmeter.auditing.ranked import RankedTable, view_of
 from lightmeter.errors import InputError, LightmeterError, TermError, suggest
 from lightmeter.io.checks import numbers
 from lightmeter.io.tables import Source
-from lightmeter.users import User, user_of
+from lightmeter.models.users import User, user_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.metrics.places import Ties, amounts, column_of, mean, places, user_who_knows_ranks
-from lightmeter.users import User
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 

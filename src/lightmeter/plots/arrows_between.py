@@ -26,7 +26,7 @@ from lightmeter.plots.scatter import (
     two_measures,
 )
 from lightmeter.plots.words import better_first, brief, listed, number, one_of, quoted, short_names
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 
 
 def arrows(result: Result, pairs: Iterable[tuple[str, str]], x: Any = None, y: Any = None) -> Chart:

@@ -25,7 +25,7 @@ from lightmeter.plots.words import (
     quoted,
     short_names,
 )
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 
 #: Bars that have their name beside them.
 _NAMED = 60

@@ -8,8 +8,6 @@ import numpy as np
 import polars as pl
 
 from lightmeter.errors import LightmeterError
-from lightmeter.notation import parse
-from lightmeter.output.plain import printable
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair
 from lightmeter.plots.policy_gaps import LEVEL, gap_finding, gaps_frame
@@ -27,7 +25,9 @@ from lightmeter.plots.words import (
     one_of,
     short_names,
 )
-from lightmeter.result import Result
+from lightmeter.results.plain import printable
+from lightmeter.results.result import Result
+from lightmeter.terms.notation import parse
 
 if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.notation import parse
 from lightmeter.plots.margins import LITTLE, counts
 from lightmeter.plots.policy_gaps import LEVEL, gaps_frame
 from lightmeter.plots.rules_in_words import rules
 from lightmeter.plots.users_in_words import user_words
 from lightmeter.plots.words import counted, listed, number, percent, quoted, short_names
+from lightmeter.terms.notation import parse
 
 if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult

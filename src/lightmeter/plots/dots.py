@@ -15,7 +15,7 @@ from lightmeter.plots.contours import SIDE, to_pixels
 from lightmeter.plots.labels import Box, along, places, written
 from lightmeter.plots.over_queries import means_over_queries
 from lightmeter.plots.words import better_first, measured
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lightmeter.errors import LightmeterError
-from lightmeter.output.plain import printable
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.margins import ALIKE, counts
@@ -24,7 +23,8 @@ from lightmeter.plots.words import (
     one_of,
     short_names,
 )
-from lightmeter.result import Result
+from lightmeter.results.plain import printable
+from lightmeter.results.result import Result
 
 if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult

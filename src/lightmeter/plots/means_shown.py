@@ -15,7 +15,7 @@ from lightmeter.plots.margins import NEAR, counts, margin_of
 from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.plots.rules_in_words import meanings, rules
 from lightmeter.plots.words import better_first, brief, counted, listed, number, quoted, short_names, way
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lightmeter.result import Cell, Result
+from lightmeter.results.result import Cell, Result
 
 #: What the lines of a picture are.
 INTERVAL = "95% interval over queries"

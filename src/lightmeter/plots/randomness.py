@@ -12,7 +12,6 @@ import polars as pl
 
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.exposure import EED
-from lightmeter.notation import parse
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.groups_shown import noun
@@ -30,7 +29,8 @@ from lightmeter.plots.words import (
     short_names,
     way,
 )
-from lightmeter.result import Result
+from lightmeter.results.result import Result
+from lightmeter.terms.notation import parse
 
 if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult

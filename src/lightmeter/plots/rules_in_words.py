@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lightmeter.output.plain import printable
+from lightmeter.results.plain import printable
 
 #: Rules that pictures tell, where they can matter.
 ALL = ("policy", "ties", "unknown", "depth")
@@ -63,7 +63,7 @@ def meanings(measures: Sequence[Any]) -> str:
 
 
 def _meaning(measure: Any) -> str:
-    from lightmeter.catalogue import entry_of
+    from lightmeter.terms.catalogue import entry_of
 
     name = type(measure).__name__
     words = _MEANINGS.get(name)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lightmeter.errors import LightmeterError, MissingExtraError
-from lightmeter.output.files import write_whole
+from lightmeter.io.files import write_whole
 from lightmeter.plots.backend import Chart, altair
 
 FORMATS = ("png", "svg", "pdf", "html")

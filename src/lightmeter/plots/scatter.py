@@ -28,7 +28,7 @@ from lightmeter.plots.words import (
     one_of,
     short_names,
 )
-from lightmeter.result import Result
+from lightmeter.results.result import Result
 
 Array = NDArray[np.float64]
 #: Points that all get their name; of more, the notable ones.

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lightmeter.block import Block
-from lightmeter.collection import Collection
-from lightmeter.context import Context, Unknown
-from lightmeter.distributions import distribution
+from lightmeter.data.collection import Collection
 from lightmeter.errors import LightmeterError, TermError, suggest
-from lightmeter.evaluation import evaluate, ranked_context
-from lightmeter.notation import parse
+from lightmeter.evaluation.evaluate import evaluate, ranked_context
+from lightmeter.measures.block import Block
+from lightmeter.measures.context import Context, Unknown
+from lightmeter.measures.group_targets import distribution
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.margins import counts, margin_of
 from lightmeter.plots.rules_in_words import rules, target_words
 from lightmeter.plots.words import better_first, brief, listed, number, quoted, short_names
+from lightmeter.terms.notation import parse
 
 _RULES = ("ties", "unknown")
 #: Shares below this have no bar that could be seen.

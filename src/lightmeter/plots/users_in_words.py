@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lightmeter.notation import parse
-from lightmeter.output.plain import printable
-from lightmeter.users import User
+from lightmeter.models.users import User
+from lightmeter.results.plain import printable
+from lightmeter.terms.notation import parse
 
 
 def user_words(users: Sequence[User]) -> dict[User, str]:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError, suggest
-from lightmeter.notation import parse
-from lightmeter.output.plain import printable
 from lightmeter.plots.margins import counts
+from lightmeter.results.plain import printable
+from lightmeter.terms.notation import parse
 
 LONGEST = 24
 #: A turn is told where it is more than this share of all that a measure moves, and than what counts; what three digits

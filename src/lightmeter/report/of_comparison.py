@@ -9,8 +9,7 @@ import polars as pl
 from lightmeter import plots
 from lightmeter.comparing.comparison import Comparison
 from lightmeter.comparing.remarks import agree_everywhere
-from lightmeter.context import Context
-from lightmeter.output.plain import printable
+from lightmeter.measures.context import Context
 from lightmeter.plots.words import better_first, counted, listed, short_names
 from lightmeter.report import tables
 from lightmeter.report.of_result import of_measures, shared_sections, size_of
@@ -18,6 +17,7 @@ from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table, count
 from lightmeter.report.pictures import pictures
 from lightmeter.report.queries import chosen
 from lightmeter.report.rankings import rankings_of
+from lightmeter.results.plain import printable
 
 _SCORES = (
     "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best mean; a line is an "

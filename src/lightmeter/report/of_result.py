@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from lightmeter import plots
-from lightmeter.context import Context
+from lightmeter.measures.context import Context
 from lightmeter.measures.groups import DeltaGF
-from lightmeter.output.plain import printable
 from lightmeter.plots.words import better_first, counted, listed, short_names
 from lightmeter.report import tables
 from lightmeter.report.parts import Page, Section
 from lightmeter.report.pictures import Maker, pictures
 from lightmeter.report.queries import chosen
 from lightmeter.report.rankings import rankings_of
-from lightmeter.result import Result
+from lightmeter.results.plain import printable
+from lightmeter.results.result import Result
 
 _SCORES = "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best mean."
 _TRADEOFF = "A point a run: how good it is by two measures at once."

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from lightmeter import plots
-from lightmeter.output.grid import REASONS
 from lightmeter.plots.words import counted, short_names
 from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table, count, interval, text, value
 from lightmeter.report.pictures import pictures
 from lightmeter.report.queries import MOST
 from lightmeter.report.tables import frame_rows
+from lightmeter.results.grid import REASONS
 from lightmeter.sweeping.result import SweepResult
 
 _CURVES = (

@@ -11,9 +11,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from lightmeter.output.plain import printable
 from lightmeter.report.parts import Page
 from lightmeter.report.pictures import script
+from lightmeter.results.plain import printable
 
 
 def html(page: Page) -> bytes:

@@ -18,9 +18,9 @@ from lightmeter.auditing.table import UNKNOWN, AuditTable, read_audit_table
 from lightmeter.errors import InputError, suggest
 from lightmeter.io.sources import is_path
 from lightmeter.io.tabular import read_table, table_shape
-from lightmeter.output.plain import printable
+from lightmeter.models.users import User
 from lightmeter.report.parts import Head, Row, Table, count, text, value
-from lightmeter.users import User
+from lightmeter.results.plain import printable
 
 #: ranks of a list, and lists, that are shown
 DEPTH, LISTS = 20, 25

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lightmeter.auditing.result import AuditResult
-from lightmeter.collection import Collection
 from lightmeter.comparing.comparison import Comparison
-from lightmeter.context import Context
+from lightmeter.data.collection import Collection
 from lightmeter.errors import LightmeterError, MissingExtraError
-from lightmeter.evaluation import ranked_context
-from lightmeter.output.files import check_writable, write_whole
-from lightmeter.result import Result
+from lightmeter.evaluation.evaluate import ranked_context
+from lightmeter.io.files import check_writable, write_whole
+from lightmeter.measures.context import Context
+from lightmeter.results.result import Result
 from lightmeter.sweeping.result import SweepResult
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.plots.words import better_first, brief
-from lightmeter.result import Cell, Result
+from lightmeter.results.result import Cell, Result
 
 Array = NDArray[np.float64]
 #: queries whose rankings are in a page

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.attributes import Attribute
-from lightmeter.block import Block
-from lightmeter.context import Context
+from lightmeter.data.attributes import Attribute
+from lightmeter.data.rankings import Ranked
 from lightmeter.measures.base import Measure
+from lightmeter.measures.block import Block
+from lightmeter.measures.context import Context
 from lightmeter.measures.gains import RBP
-from lightmeter.output.plain import printable
+from lightmeter.models.users import User
 from lightmeter.plots.words import brief
-from lightmeter.rankings import Ranked
 from lightmeter.report.queries import Chosen, single
-from lightmeter.result import Result
-from lightmeter.users import User
+from lightmeter.results.plain import printable
+from lightmeter.results.result import Result
 
 #: ranks of a ranking that are in a page, and ranks of all rankings together: of many runs fewer queries are shown
 DEPTH, MOST = 20, 40_000

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from lightmeter.measures.base import Measure
-from lightmeter.output.grid import REASONS, error
-from lightmeter.output.plain import printable
 from lightmeter.plots.words import better_first, brief, counted
 from lightmeter.report.parts import Cell, Head, Row, Table, count, text, value
 from lightmeter.report.queries import Chosen, brief_number, single
-from lightmeter.result import Cell as Values
-from lightmeter.result import Result
+from lightmeter.results.grid import REASONS, error
+from lightmeter.results.plain import printable
+from lightmeter.results.result import Cell as Values
+from lightmeter.results.result import Result
 
 _WAY = {1.0: "higher is better", -1.0: "lower is better", 0.0: "no better end"}
 #: columns of a table by group; more groups become rows

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.gains import DCG
-from lightmeter.params import Maybe, Number, TermOf, param
+from lightmeter.models.users import User
 from lightmeter.reranking.base import Draw, Index, Makes, Reordered, Reranker, none_of
 from lightmeter.reranking.columns import FILE, FILE_DOC
 from lightmeter.reranking.merits import (
@@ -23,13 +23,13 @@ from lightmeter.reranking.merits import (
     prepare_merits,
     seen,
 )
-from lightmeter.terms import Cutoff
-from lightmeter.users import User
+from lightmeter.terms.parameters import Maybe, Number, TermOf, param
+from lightmeter.terms.term import Cutoff
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 #: a ranking that is better by less is the same

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.data.intersections import JOIN
 from lightmeter.errors import LightmeterError
-from lightmeter.intersections import JOIN
-from lightmeter.params import Either, ListOf, Text
-from lightmeter.terms import Term
+from lightmeter.terms.parameters import Either, ListOf, Text
+from lightmeter.terms.term import Term
 
 if TYPE_CHECKING:
-    from lightmeter.attributes import Attribute
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.attributes import Attribute
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -10,13 +10,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.errors import InputError, LightmeterError, suggest
-from lightmeter.params import Choice, Flag, Maybe, Text, param
 from lightmeter.reranking.base import Draw, Reordered, Reranker
+from lightmeter.terms.parameters import Choice, Flag, Maybe, Text, param
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 FILE = Maybe(Text("a path"))

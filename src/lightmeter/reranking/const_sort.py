@@ -11,7 +11,7 @@ from lightmeter.reranking.counted import Groups, Lists, lowest_counts
 from lightmeter.reranking.shares import _ToShares
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
+    from lightmeter.measures.block import Block
 
 Index = NDArray[np.int64]
 #: deadline of whoever has none

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.distributions import distribution
+from lightmeter.measures.group_targets import distribution
 from lightmeter.reranking.base import Reasons, none_of
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.membership import Columns
-    from lightmeter.targets import Target
+    from lightmeter.data.membership import Columns
+    from lightmeter.measures.block import Block
+    from lightmeter.models.targets import Target
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.distributions import distribution
 from lightmeter.measures.gains import DCG
+from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.groups import BY
-from lightmeter.params import Choice, TermOf, param
+from lightmeter.models.targets import Uniform
+from lightmeter.models.users import User
 from lightmeter.reranking.base import Draw, Makes, Reasons, Reordered, Reranker, none_of
 from lightmeter.reranking.columns import FILE, FILE_DOC
 from lightmeter.reranking.merits import MERIT, MERIT_DOC, NO_MERIT, USER_DOC, by_rank, merits, prepare_merits, seen
 from lightmeter.reranking.mixed import Mixture, best_mixtures
-from lightmeter.targets import Uniform
-from lightmeter.terms import Cutoff
-from lightmeter.users import User
+from lightmeter.terms.parameters import Choice, TermOf, param
+from lightmeter.terms.term import Cutoff
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 #: a constraint counts as met when exposures are no further apart than that part of the first rank's view

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError, TermError, suggest
-from lightmeter.fair_tables import fair_table
 from lightmeter.measures.groups import BY
-from lightmeter.params import Either, Flag, FrozenMap, MapOf, Number, param
 from lightmeter.reranking.base import VALUE, VALUES, Draw, Reordered, Reranker, hard
 from lightmeter.reranking.counted import Chooser, Lists, best, followed_by_rest, shortfalls
 from lightmeter.reranking.shares import BY_DOC
-from lightmeter.terms import Cutoff
+from lightmeter.statistics.fair_tables import fair_table
+from lightmeter.terms.parameters import Either, Flag, FrozenMap, MapOf, Number, param
+from lightmeter.terms.term import Cutoff
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
 
 Index = NDArray[np.int64]
 _SHARE = Number(above=0, below=1)

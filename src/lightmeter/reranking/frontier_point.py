@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from lightmeter.errors import TermError
 from lightmeter.exposure.expohedron import decompose, project, ranked_views
 from lightmeter.exposure.frontier import Frontier, frontiers
-from lightmeter.exposure.targets import target_exposure
 from lightmeter.measures.gains import RBP
-from lightmeter.params import Maybe, Number, TermOf, Text, param
+from lightmeter.measures.target_exposure import target_exposure
+from lightmeter.models.targets import Ideal
+from lightmeter.models.users import User
 from lightmeter.reranking.base import Draw, Index, Makes, Reordered, Reranker, none_of
 from lightmeter.reranking.columns import FILE, FILE_DOC
 from lightmeter.reranking.merits import NO_MERIT, USER_DOC, by_rank, merits, prepare_merits
-from lightmeter.targets import Ideal
-from lightmeter.terms import Cutoff
-from lightmeter.users import User
+from lightmeter.terms.parameters import Maybe, Number, TermOf, Text, param
+from lightmeter.terms.term import Cutoff
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 _PART = Maybe(Number(low=0, high=1))

@@ -9,15 +9,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError, TermError
-from lightmeter.params import Text
+from lightmeter.models.users import User
 from lightmeter.reranking.base import Index, Reranker
 from lightmeter.reranking.columns import column_of
-from lightmeter.users import User
+from lightmeter.terms.parameters import Text
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 MERIT = Text("'score', 'grade', or a column's name")

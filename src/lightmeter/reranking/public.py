@@ -8,17 +8,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.block import Block
-from lightmeter.collection import Collection
-from lightmeter.context import Context
+from lightmeter.data.collection import Collection
+from lightmeter.data.rankings import CELLS, Ranked, Ties, chunks_of_like_length
 from lightmeter.errors import LightmeterError, TermError
-from lightmeter.evaluation import ranked_context
-from lightmeter.notation import parse
-from lightmeter.policies import Policy, Ties
-from lightmeter.rankings import CELLS, Ranked, chunks_of_like_length
+from lightmeter.evaluation.evaluate import ranked_context
+from lightmeter.evaluation.sample import sample
+from lightmeter.measures.block import Block
+from lightmeter.measures.context import Context
+from lightmeter.models.policies import Policy
 from lightmeter.reranking.base import Draw, Reordered, Reranker
 from lightmeter.reranking.result import Reranking
-from lightmeter.sampled import sample
+from lightmeter.terms.notation import parse
 
 
 def rerank(
@@ -140,7 +140,7 @@ def method_of(text: str) -> Reranker | Policy:
 
 
 def _loaded(data: Any, qrels: Any, groups: Any, targets: Any) -> Collection:
-    from lightmeter.loading import load
+    from lightmeter.data.loading import load
 
     return load(data, qrels, groups, targets)
 

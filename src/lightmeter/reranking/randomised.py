@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from lightmeter.params import Number, param
 from lightmeter.reranking.base import Draw, Makes, Reordered, Reranker, none_of
+from lightmeter.terms.parameters import Number, param
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
+    from lightmeter.measures.block import Block
 
 
 class EpsilonGreedy(Reranker):

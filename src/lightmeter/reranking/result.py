@@ -12,15 +12,16 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from lightmeter.codes import changes_of
-from lightmeter.collection import Collection
-from lightmeter.evaluation import evaluate
+from lightmeter.data.codes import changes_of
+from lightmeter.data.collection import Collection
+from lightmeter.data.rankings import Ties
+from lightmeter.data.run import Run
+from lightmeter.evaluation.evaluate import evaluate
 from lightmeter.io.tables import RunTable, Source
 from lightmeter.io.write_runs import run_format, write_run
-from lightmeter.policies import Policy, Samples, Static, Ties
+from lightmeter.models.policies import Policy, Samples, Static
 from lightmeter.reranking.base import Reranker
-from lightmeter.result import Result
-from lightmeter.run import Run
+from lightmeter.results.result import Result
 
 
 @dataclass(frozen=True)

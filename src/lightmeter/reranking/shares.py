@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.measures.groups import BY
-from lightmeter.params import Choice, Either, Maybe, TermOf, param
+from lightmeter.models.targets import SHORTHANDS, Pool, Target
 from lightmeter.reranking.base import Draw, Reasons, Reordered, Reranker, hard
 from lightmeter.reranking.counted import (
     Chooser,
@@ -24,13 +24,13 @@ from lightmeter.reranking.counted import (
     lowest_counts,
     shortfalls,
 )
-from lightmeter.targets import SHORTHANDS, Pool, Target
-from lightmeter.terms import Cutoff
+from lightmeter.terms.parameters import Choice, Either, Maybe, TermOf, param
+from lightmeter.terms.term import Cutoff
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from lightmeter.collection import Collection
+from lightmeter.data.collection import Collection
 from lightmeter.measures.exposure import EED, EEL
 from lightmeter.measures.fair import FAIR
 from lightmeter.measures.gains import RBP, nDCG
 from lightmeter.measures.groups import GF
 from lightmeter.measures.ratios import DIR, DTR, ExposureRatio
-from lightmeter.policies import Policy
+from lightmeter.models.policies import Policy
+from lightmeter.models.targets import Ideal
 from lightmeter.reranking.base import Reranker
 from lightmeter.reranking.fair_exposure import FairExposure
 from lightmeter.reranking.fair_top_k import FairTopK
-from lightmeter.targets import Ideal
-from lightmeter.terms import Cutoff
+from lightmeter.terms.term import Cutoff
 
 #: cutoff of relevance, and user of exposure, of methods that name none
 TOP = 10

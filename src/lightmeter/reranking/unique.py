@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.groups import BY
-from lightmeter.params import Choice, Number, param
 from lightmeter.reranking.base import Draw, Reordered, Reranker
+from lightmeter.terms.parameters import Choice, Number, param
 
 if TYPE_CHECKING:
-    from lightmeter.block import Block
-    from lightmeter.context import Context
-    from lightmeter.rankings import Ranked
+    from lightmeter.data.rankings import Ranked
+    from lightmeter.measures.block import Block
+    from lightmeter.measures.context import Context
 
 Mask = NDArray[np.bool_]
 

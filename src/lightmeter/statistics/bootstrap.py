@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.clicks.resampling import draws
 from lightmeter.errors import LightmeterError
+from lightmeter.statistics.resampling import draws
 from lightmeter.statistics.scores import complete, share, streams, tolerance, whole
 
 Array = NDArray[np.float64]

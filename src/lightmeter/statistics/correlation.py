@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.clicks.resampling import draws
 from lightmeter.errors import LightmeterError
+from lightmeter.statistics.resampling import draws
 from lightmeter.statistics.scores import TOLERANCE, complete, share, stream, whole
 
 Array = NDArray[np.float64]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.errors import LightmeterError
+from lightmeter.io.threads import in_threads
 from lightmeter.statistics.scores import complete, settled, streams, tolerance, whole
-from lightmeter.threads import in_threads
 
 Array = NDArray[np.float64]
 Form = Literal["plus_one", "proportion"]

@@ -8,16 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.attributes import Attribute
-from lightmeter.block import Block
-from lightmeter.context import Context
-from lightmeter.exposure.levels import levels
-from lightmeter.exposure.targets import TargetExposure, group_square, group_targets, spread_unknown, target_exposure
-from lightmeter.rankings import Ranked
-from lightmeter.sums import sum_by
+from lightmeter.data.attributes import Attribute
+from lightmeter.data.rankings import Ranked
+from lightmeter.data.sums import sum_by
+from lightmeter.measures.block import Block
+from lightmeter.measures.context import Context
+from lightmeter.measures.levels import levels
+from lightmeter.measures.target_exposure import (
+    TargetExposure,
+    group_square,
+    group_targets,
+    spread_unknown,
+    target_exposure,
+)
+from lightmeter.models.targets import Ideal
+from lightmeter.models.users import User
 from lightmeter.sweeping.scale import unset
-from lightmeter.targets import Ideal
-from lightmeter.users import User
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -19,10 +19,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.data.sums import sum_by
 from lightmeter.exposure.transposition import staying
-from lightmeter.sums import sum_by
+from lightmeter.models.users import User
 from lightmeter.sweeping.candidates import Candidates
-from lightmeter.users import User
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

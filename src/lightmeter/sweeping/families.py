@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.exposure.policy import is_exact, log_weights, policy_exposure
 from lightmeter.exposure.transposition import staying
-from lightmeter.policies import PlackettLuce, Policy, RankTransposition
-from lightmeter.targets import Uniform
-from lightmeter.users import User
+from lightmeter.models.policies import PlackettLuce, Policy, RankTransposition
+from lightmeter.models.targets import Uniform
+from lightmeter.models.users import User
 
 Array = NDArray[np.float64]
 
@@ -164,11 +164,11 @@ def _family(given: Any) -> Family:
     if isinstance(given, str):
         if given.strip() in ("RankTransposition", "RankTransposition()"):
             return TranspositionFamily("RankTransposition")
-        from lightmeter.notation import parse
+        from lightmeter.terms.notation import parse
 
         name = given.partition("(")[0].strip()
         if name not in _SWEPT and name.isidentifier():
-            from lightmeter.terms import registered
+            from lightmeter.terms.term import registered
 
             if name not in registered("policy"):
                 raise TermError(f"there is no policy {name!r}.{suggest(name, _SWEPT)} Accepted: {' or '.join(_SWEPT)}.")

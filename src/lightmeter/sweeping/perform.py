@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.collection import Collection
-from lightmeter.computing import Progress
-from lightmeter.context import MISSING, UNKNOWN, Context, Missing, Unknown
+from lightmeter.data.collection import Collection
+from lightmeter.data.rankings import TIES, Ranked
 from lightmeter.errors import LightmeterError, suggest
+from lightmeter.evaluation.computing import Progress
 from lightmeter.exposure.frontier import frontiers
-from lightmeter.policies import TIES, Static
-from lightmeter.rankings import Ranked
+from lightmeter.measures.context import MISSING, UNKNOWN, Context, Missing, Unknown
+from lightmeter.models.policies import Static
+from lightmeter.models.users import User, user_of
 from lightmeter.sweeping.candidates import asked
 from lightmeter.sweeping.curve import Best, Curve
 from lightmeter.sweeping.families import Family, families_of
@@ -23,7 +24,6 @@ from lightmeter.sweeping.points import By, Lists, drawn_points, exact_points
 from lightmeter.sweeping.result import SweepResult
 from lightmeter.sweeping.rules import rules_of
 from lightmeter.sweeping.scale import NO_RANGE, Scale, unset
-from lightmeter.users import User, user_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

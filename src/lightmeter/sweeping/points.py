@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lightmeter.rankings import CELLS, Ranked, chunks_of_like_length
+from lightmeter.data.rankings import CELLS, Ranked, chunks_of_like_length
+from lightmeter.io.threads import in_threads
+from lightmeter.models.users import User
 from lightmeter.sweeping.areas import rough_areas
 from lightmeter.sweeping.candidates import Candidates
 from lightmeter.sweeping.families import Family
 from lightmeter.sweeping.refining import errors, refine
 from lightmeter.sweeping.scale import Scale
-from lightmeter.threads import in_threads
-from lightmeter.users import User
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -109,7 +109,7 @@ class SweepResult:
         LightmeterError
             Where pandas is not installed.
         """
-        from lightmeter.output.pandas_frame import as_pandas
+        from lightmeter.results.pandas_frame import as_pandas
 
         return as_pandas(self.frame(per_query=per_query))
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from lightmeter.context import Context, Missing
-from lightmeter.conventions import conventions, manifest
+from lightmeter.data.rankings import TieCount
+from lightmeter.evaluation.conventions import conventions, manifest
 from lightmeter.measures.base import Measure
+from lightmeter.measures.context import Context, Missing
 from lightmeter.measures.exposure import EED, EER
-from lightmeter.rankings import TieCount
+from lightmeter.models.users import User
 from lightmeter.sweeping.curve import LEVEL, Curve
 from lightmeter.sweeping.families import Family
-from lightmeter.users import User
 
 _MISSING = {"zero": "relevance 0 at every disparity", "skip": "left out", "error": "refused"}
 

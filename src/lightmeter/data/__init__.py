@@ -1,0 +1,1 @@
+"""Columns to a collection, and what is cut from it."""

@@ -1,0 +1,142 @@
+"""Attributes: which values of a group attribute documents have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.data.codes import codes_of, freeze
+from lightmeter.data.ids import IdIndex
+from lightmeter.errors import InputError
+from lightmeter.io.tables import AttributeTable, Kind
+
+Array = NDArray[np.float64]
+#: what the row of documents of unknown membership is called
+UNKNOWN_GROUP = "unknown"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Memberships of one attribute, one entry a unique document (or query and document).
+
+    Entry e of a hard attribute has the value ``codes[e]``; otherwise its values are ``codes[indptr[e]:indptr[e+1]]``
+    with the
+    ``weights`` there (soft: shares; multi: ones). ``cells`` tells of an intersection which combinations of values
+    there are.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    kind: Kind
+    ordinal: bool
+    index: IdIndex
+    codes: NDArray[np.int32]
+    indptr: NDArray[np.int64] | None = None
+    weights: Array | None = None
+    by_query: bool = False
+    cells: str = ""
+
+    @classmethod
+    def build(cls, table: AttributeTable, vocabulary: list[str]) -> Attribute:
+        """Unique entries from the long table of a reader."""
+        frame = table.frame
+        by_query = "query" in frame.columns
+        query: NDArray[np.int32] | None = None
+        keys = ["doc"]
+        if by_query:
+            known = set(vocabulary)
+            frame = frame.filter(pl.col("query").is_in(list(known)))
+            frame = frame.with_columns(_q=pl.Series(codes_of(frame["query"], vocabulary)))
+            keys = ["_q", "doc"]
+        frame = frame.with_columns(
+            _e=pl.struct(keys).rank("dense").cast(pl.Int64) - 1 if len(frame) else pl.lit(0)
+        ).sort("_e", "value", maintain_order=True)
+        entries = frame.unique("_e", keep="first", maintain_order=True)
+        if by_query:
+            query = entries["_q"].to_numpy().astype(np.int32)
+        index = IdIndex(entries["doc"].rechunk(), query)
+        codes = freeze(frame["value"].to_numpy().astype(np.int32))
+        if table.kind == "hard":
+            return cls(table.name, table.values, "hard", table.ordinal, index, codes, by_query=by_query)
+        counts = (
+            np.bincount(frame["_e"].to_numpy(), minlength=len(entries)) if len(frame) else np.zeros(0, dtype=np.int64)
+        )
+        indptr = freeze(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+        weights = freeze(frame["weight"].to_numpy().astype(np.float64))
+        return cls(table.name, table.values, table.kind, table.ordinal, index, codes, indptr, weights, by_query)
+
+    def pairs(self, entries: NDArray[np.integer], *, split: bool) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+        """Memberships of some entries in long form.
+
+        Parameters
+        ----------
+        entries
+            Entry numbers; -1 (unknown) gives nothing.
+        split
+            Whether a multi-valued entry is split equally over its values; otherwise it counts fully in each.
+
+        Returns
+        -------
+        position, value, weight
+            ``position`` indexes ``entries``.
+        """
+        known = np.flatnonzero(entries >= 0)
+        entry = entries if len(known) == len(entries) else entries[known]
+        if self.indptr is None or self.weights is None:
+            return known, self.codes[entry], np.ones(len(known))
+        start, count = self.indptr[entry], self.indptr[entry + 1] - self.indptr[entry]
+        position = np.repeat(known, count)
+        within = np.arange(len(position)) - np.repeat(np.cumsum(count) - count, count)
+        at = np.repeat(start, count) + within
+        weight = self.weights[at]
+        if split and self.kind == "multi":
+            weight = weight / np.repeat(count, count)
+        return position, self.codes[at], weight
+
+
+def merge_attributes(tables: list[AttributeTable]) -> AttributeTable:
+    """One attribute out of the tables of several runs.
+
+    Raises
+    ------
+    InputError
+        Where two runs give a document different values.
+    """
+    if len(tables) == 1:
+        return tables[0]
+    first = tables[0]
+    values = list(first.values) if first.ordinal else sorted({v for t in tables for v in t.values})
+    values += [v for t in tables for v in t.values if v not in values]
+    keys = ["doc"] + (["query"] if any("query" in t.frame.columns for t in tables) else [])
+    if len({tuple(sorted(t.frame.columns)) for t in tables}) > 1:
+        raise InputError(
+            f"the attribute {first.name!r} depends on the query in one run's table and not in another's",
+            where=first.source.name,
+            column=first.name,
+            accepted="one value a document",
+            hint="Give the groups in a file of their own with --groups",
+        )
+    code = {v: i for i, v in enumerate(values)}
+    frames = [
+        t.frame.with_columns(
+            value=pl.col("value").replace_strict(
+                range(len(t.values)), [code[v] for v in t.values], return_dtype=pl.Int32
+            )
+        )
+        for t in tables
+    ]
+    frame = pl.concat(frames, how="diagonal").unique(maintain_order=True)
+    several = frame.group_by([*keys, "value"]).len().filter(pl.col("len") > 1)
+    if len(several) or (first.kind == "hard" and frame.select(pl.struct(keys).is_duplicated().any()).item()):
+        raise InputError(
+            f"two runs' tables give a document different values of {first.name!r}",
+            where=first.source.name,
+            column=first.name,
+            accepted="one value a document",
+            hint="Give the groups in a file of their own with --groups",
+        )
+    kind: Kind = "hard" if all(t.kind == "hard" for t in tables) else "multi"
+    return AttributeTable(first.name, first.source, tuple(values), kind, first.ordinal, frame)

@@ -1,0 +1,297 @@
+"""Memberships of a block's documents, as columns that a divergence can read.
+
+Attributes may have hundreds of values (companies, intents), and with ``unknown='distinct'`` one a document. So a
+nominal attribute of many values
+is re-indexed within each ranking: only the values that occur there or in its target get a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightmeter.data import running_counts
+from lightmeter.data.attributes import Attribute
+from lightmeter.data.distribution import Distribution
+from lightmeter.data.sums import sum_by
+
+Array = NDArray[np.float64]
+#: Attributes with more values than this are re-indexed within each ranking.
+FEW = 24
+#: Cells of a cube [rankings, ranks, values] worked on at once.
+CUBE = 1 << 16
+#: Whole numbers a place that hold counts of values; where more would be needed, values are added up one by one.
+WORDS = 4
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Who belongs where in a block.
+
+    Attributes
+    ----------
+    attribute
+        The attribute.
+    size
+        Number of values, with those of unknown documents under ``unknown='distinct'``.
+    value
+        The value of each (place, value) pair, in order of the places.
+    places, shares
+        The place (``ranking * ranks + rank``) and weight of each pair, multi-valued documents split equally; None where
+        each place has exactly one pair, of weight 1.
+    spread
+        ``[rankings, ranks]``: 1 where an unknown document counts for all values alike (``unknown='uniform'``), or None.
+    known
+        ``[rankings, ranks]``: which places count at all.
+    all_known
+        Whether all do that are not padding.
+    multi
+        For a multi-valued attribute how many values the document of each pair has; weight x multi is its membership in
+        full.
+    """
+
+    attribute: Attribute
+    size: int
+    shape: tuple[int, int]
+    value: NDArray[np.int64]
+    places: NDArray[np.int64] | None
+    shares: Array | None
+    spread: Array | None
+    known: NDArray[np.bool_]
+    all_known: bool
+    multi: Array | None = None
+
+    @property
+    def every(self) -> bool:
+        """Whether each place has exactly one pair: then what is asked of the places is that of the pairs."""
+        return self.places is None
+
+    @cached_property
+    def position(self) -> NDArray[np.int64]:
+        """The place of each pair."""
+        return np.arange(len(self.value)) if self.places is None else self.places
+
+    @cached_property
+    def weight(self) -> Array:
+        """The weight of each pair."""
+        return np.ones(len(self.value)) if self.shares is None else self.shares
+
+    @cached_property
+    def ranking(self) -> NDArray[np.int64]:
+        """The ranking of each pair."""
+        if self.every:
+            return np.repeat(np.arange(self.shape[0]), self.shape[1])
+        return self.position // max(self.shape[1], 1)
+
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        """The rank of each pair, from 0."""
+        if self.every:
+            return np.tile(np.arange(self.shape[1]), self.shape[0])
+        return self.position % max(self.shape[1], 1)
+
+    def of_pairs(self, places: NDArray[Any]) -> NDArray[Any]:
+        """What ``[rankings, ranks]`` holds at the place of each pair."""
+        flat = places.reshape(-1)
+        return flat if self.every else flat[self.position]
+
+    @cached_property
+    def known_above(self) -> NDArray[np.int64]:
+        """How many of the first k documents count, ``[rankings, ranks]``."""
+        return np.cumsum(self.known, axis=1)
+
+    def columns(self, target: Distribution | None, query: NDArray[np.int32]) -> Columns:
+        """The memberships beside a target, value by value."""
+        rankings = self.shape[0]
+        t_ranking, t_value, t_share = target.rows(query) if target is not None else _nothing()
+        if self.size <= FEW or self.attribute.ordinal or self.spread is not None:
+            width, mine, theirs = self.size, self.value, t_value
+            labels = None
+        else:
+            keys = np.concatenate([self.ranking * self.size + self.value, t_ranking * self.size + t_value])
+            unique, at = np.unique(keys, return_inverse=True)
+            owner = unique // self.size
+            first = np.searchsorted(owner, np.arange(rankings))
+            column = at - first[keys // self.size]
+            width = int(np.bincount(owner, minlength=rankings).max(initial=0))
+            mine, theirs = column[: len(self.value)], column[len(self.value) :]
+            labels = np.full((rankings, width), -1, dtype=np.int64)
+            labels[owner, np.arange(len(unique)) - first[owner]] = unique % self.size
+        q = np.zeros((rankings, width))
+        q[t_ranking, theirs] = t_share
+        alike = labels is None and target is not None and target.shared
+        return Columns(self, width, mine, q, labels, alike)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A membership laid out in ``width`` columns a ranking, beside the target ``q`` ``[rankings, width]``.
+
+    ``labels`` ``[rankings, width]`` tells each column's value (-1: none) where columns were re-indexed, else it is
+    None. ``alike``: all rankings have the same target in the same columns.
+    """
+
+    membership: Membership
+    width: int
+    column: NDArray[np.int64]
+    q: Array
+    labels: NDArray[np.int64] | None
+    alike: bool = False
+
+    def target(self, ranking: NDArray[np.int64]) -> Array:
+        """The targets of some rankings, ``[rankings, width]``, or ``[1, width]`` where all are alike."""
+        return self.q[:1] if self.alike else self.q[ranking]
+
+    def total(self, weights: Array, *, full: bool = False) -> Array:
+        """Sum of ``weights`` ``[rankings, ranks]`` by value, ``[rankings, width]``; ``full``: multi-valued documents
+        count fully in each value.
+        """
+        m = self.membership
+        start = np.arange(m.shape[0])[:, None] * self.width
+        if m.every:  # one value each
+            at, share = (start + self.column.reshape(m.shape)).reshape(-1), weights.reshape(-1)
+        else:
+            at = m.of_pairs(np.broadcast_to(start, m.shape)) + self.column
+            share = (m.weight * m.multi if full and m.multi is not None else m.weight) * m.of_pairs(weights)
+        out = sum_by(at, share, m.shape[0] * self.width)
+        out = out.reshape(m.shape[0], self.width)
+        if m.spread is not None:
+            out += (m.spread * weights).sum(axis=1, keepdims=True) / m.size
+        return out
+
+    def shares(self, weights: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Weighted mean membership ``[rankings, width]``, and which rankings have any known document of weight."""
+        m = self.membership
+        mass = (weights if m.every else weights * m.known).sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p = self.total(weights) / mass
+        some = mass[:, 0] > 0
+        return np.where(some[:, None], p, 0.0), some
+
+    def prefixes(self, depth: int) -> Iterator[tuple[slice, slice, Array, NDArray[np.bool_]]]:
+        """Distributions over the first k documents, for k = 1 .. depth, in pieces that fit the cache.
+
+        Yields
+        ------
+        rankings, ranks, p, some
+            A slice of rankings and of ranks, their distributions ``[rankings, ranks, width]`` and whether any of the
+            first k documents is known ``[rankings, ranks]``.
+        """
+        m = self.membership
+        rankings = m.shape[0]
+        depth = min(depth, m.shape[1])
+        across = min(max(CUBE // max(self.width, 1), 16), max(depth, 1))
+        step = max(CUBE // max(across * self.width, 1), 1)
+        bounds = np.searchsorted(m.ranking, np.arange(0, rankings + step, step))
+        count = m.known_above[:, :depth]
+        for number, start in enumerate(range(0, rankings, step)):
+            part = slice(start, min(start + step, rankings))
+            pairs = slice(bounds[number], bounds[number + 1])
+            above = np.zeros((self.width, part.stop - start))
+            for top in range(0, depth, across):
+                ranks = slice(top, min(top + across, depth))
+                inside = (m.rank[pairs] >= top) & (m.rank[pairs] < ranks.stop)
+                # values first in memory: sums over them are then sums of long rows
+                cube = np.zeros((self.width, part.stop - start, ranks.stop - top))
+                at = (self.column[pairs][inside], m.ranking[pairs][inside] - start, m.rank[pairs][inside] - top)
+                cube[at] = m.weight[pairs][inside]
+                if m.spread is not None:
+                    cube += m.spread[part, ranks] / m.size
+                cube[:, :, 0] += above
+                np.cumsum(cube, axis=-1, out=cube)
+                above = cube[:, :, -1].copy()
+                cube /= np.maximum(count[part, ranks], 1)
+                yield part, ranks, np.moveaxis(cube, 0, -1), count[part, ranks] > 0
+
+    def prefixes_at(self, places: NDArray[np.int64]) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
+        """Distributions over the first k documents, at some ranks k of each ranking only, in pieces that fit the cache.
+
+        What stands between two of these ranks is summed at once, so the cost follows their number.
+
+        Parameters
+        ----------
+        places
+            Which ranks, as ``ranking * ranks + rank`` in order.
+
+        Yields
+        ------
+        part, p, some
+            Which of the places, their distributions ``[places, width]`` and whether any of the first k documents is
+            known ``[places]``.
+        """
+        m, ranks = self.membership, self.membership.shape[1]
+        if m.attribute.indptr is None and running_counts.words(ranks, self.width) <= WORDS:
+            yield from self._counted_at(places)
+            return
+        many = np.bincount(places // max(ranks, 1), minlength=m.shape[0])
+        if int(many.max(initial=0)) * self.width > 16 * CUBE:  # one long list and many values
+            wanted = np.full(m.shape[0] * ranks, -1)
+            wanted[places] = np.arange(len(places))
+            for of, across, cells, some in self.prefixes(ranks):
+                found = wanted.reshape(m.shape)[of, across]
+                yield found[found >= 0], cells[found >= 0], some[found >= 0]
+        else:
+            yield from self._summed_at(places, many)
+
+    def _counted_at(self, places: NDArray[np.int64]) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
+        """What :meth:`prefixes_at` yields where documents have one value at most, and values are few."""
+        m, ranks = self.membership, self.membership.shape[1]
+        column = self.column
+        if m.places is not None:
+            column = np.full(m.shape[0] * ranks, -1)
+            column[m.places] = self.column
+        unknown = None if m.spread is None else np.cumsum(m.spread, axis=1).reshape(-1) / m.size
+        counts = running_counts.counts_at(column.reshape(m.shape), self.width, places)
+        step = max(CUBE // max(self.width, 1), 1)
+        for start in range(0, len(places), step):
+            part = slice(start, start + step)
+            p = counts[:, part]
+            if unknown is not None:
+                p += unknown[places[part]]
+            count = self._documents_above(places[part])
+            p /= np.maximum(count, 1)
+            yield part, p.T, count > 0
+
+    def _summed_at(
+        self, places: NDArray[np.int64], many: NDArray[np.int64]
+    ) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
+        """What :meth:`prefixes_at` yields, whatever the memberships; ``many`` places a ranking."""
+        m, (rankings, ranks) = self.membership, self.membership.shape
+        wanted = np.zeros(m.shape, dtype=bool)
+        wanted.reshape(-1)[places] = True
+        # the documents from one wanted rank to the next share a slot
+        slot = np.cumsum(wanted, axis=1, dtype=np.int32) - wanted
+        step = max(CUBE // max(int(many.max(initial=0)) * self.width, 1), 1)
+        starts = np.arange(0, rankings + step, step)
+        pairs_from, places_from = np.searchsorted(m.position, starts * ranks), np.searchsorted(places, starts * ranks)
+        for number, start in enumerate(range(0, rankings, step)):
+            part = slice(start, min(start + step, rankings))
+            pairs = slice(pairs_from[number], pairs_from[number + 1])
+            here = slice(places_from[number], places_from[number + 1])
+            rows, slots = part.stop - start, int(many[part].max(initial=0)) + 1  # the last: below every wanted rank
+            place = (np.arange(rows)[:, None] * slots + slot[part]).reshape(-1)
+            at = place if m.every else place[m.position[pairs] - start * ranks]
+            at = at + self.column[pairs] * (rows * slots)
+            # values first in memory: sums over them are then sums of long rows
+            cube = sum_by(at, m.weight[pairs], self.width * rows * slots).reshape(self.width, rows, slots)
+            if m.spread is not None:
+                cube += sum_by(place, m.spread[part].reshape(-1), rows * slots).reshape(rows, slots) / m.size
+            np.cumsum(cube, axis=-1, out=cube)
+            count = self._documents_above(places[here])
+            p = cube.reshape(self.width, -1)[:, place[places[here] - start * ranks]]
+            p /= np.maximum(count, 1)
+            yield here, p.T, count > 0
+
+    def _documents_above(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many documents that count there are down to some places."""
+        m = self.membership
+        return places % m.shape[1] + 1 if m.all_known else m.known_above.reshape(-1)[places]
+
+
+def _nothing() -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)

@@ -1,0 +1,1 @@
+"""The main job: a collection and measures to a result."""

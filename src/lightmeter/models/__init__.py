@@ -1,0 +1,1 @@
+"""What measures are made of: user models, policies, targets, divergences."""

@@ -1,1 +1,0 @@
-"""Writers: tables of results as text, CSV, JSON lines, Parquet, LaTeX and Markdown."""

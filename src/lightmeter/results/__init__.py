@@ -1,0 +1,1 @@
+"""Results: the table, its writers and files."""

@@ -1,0 +1,316 @@
+"""Results: a long table of values with reasons; means are derived from it, a manifest says how it was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from lightmeter.data.values import Values
+from lightmeter.errors import LightmeterError, TermError
+from lightmeter.terms.notation import parse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lightmeter.comparing.comparison import Comparison
+
+Array = NDArray[np.float64]
+SCHEMA: dict[str, Any] = {
+    "run": pl.String,
+    "query": pl.String,
+    "segment": pl.String,
+    "measure": pl.String,
+    "attribute": pl.String,
+    "group": pl.String,
+    "value": pl.Float64,
+    "se": pl.Float64,
+    "n": pl.Int64,
+    "reason": pl.String,
+}
+
+
+#: standard errors up to this share of their value come from rounding
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The values of one measure (and group) for one run: one a query.
+
+    Attributes
+    ----------
+    across
+        For a measure that is reduced over queries: its value for any weights of the queries, such as those of a
+        segment or of a bootstrap. Its ``values`` are undefined.
+    error
+        The standard error of that, where rankings are sampled.
+    """
+
+    run: str
+    measure: Any
+    group: str | None
+    values: Values
+    across: Callable[[Array], Mean] | None = None
+    error: Callable[[Array], float | None] | None = None
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over queries: NaN are skipped, ``n`` were counted, ``reason`` is the commonest reason of those skipped."""
+
+    value: float
+    se: float | None
+    n: int
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """Values of measures for runs and queries.
+
+    Attributes
+    ----------
+    queries
+        The queries evaluated.
+    cells
+        Values by run, measure and group, each aligned with ``queries``.
+    answered
+        For each run which queries it answers.
+    segments
+        A label of each query, or None.
+    weight
+        Weight of each query in means, or None.
+    conventions
+        The rules in force, in words.
+    manifest
+        How the result was made: version, inputs, conventions, counts of what was ignored.
+    """
+
+    queries: list[str]
+    cells: list[Cell]
+    answered: dict[str, NDArray[np.bool_]]
+    segments: list[str | None] | None = None
+    weight: Array | None = None
+    conventions: dict[str, str] = field(default_factory=dict)
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs, in order."""
+        return list(dict.fromkeys(c.run for c in self.cells))
+
+    @property
+    def measures(self) -> list[Any]:
+        """The measures, in order."""
+        return list(dict.fromkeys(c.measure for c in self.cells))
+
+    def per_query(self) -> pl.DataFrame:
+        """One row a run, query, measure and group; columns as on the command line."""
+        frames = [self._queries_of(run) for run in self.runs]
+        return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
+
+    def mean(self) -> pl.DataFrame:
+        """Means over the queries, and over those of each segment where there are segments."""
+        rows = [row for run in self.runs for row in self._means_of(run)]
+        return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+    def frame(self, *, per_query: bool = False) -> pl.DataFrame:
+        """Means, with ``per_query`` each run's queries before them."""
+        if not per_query:
+            return self.mean()
+        parts = []
+        for run in self.runs:
+            parts += [self._queries_of(run), pl.DataFrame(list(self._means_of(run)), schema=SCHEMA, orient="row")]
+        return pl.concat(parts) if parts else pl.DataFrame(schema=SCHEMA)
+
+    def to_pandas(self, *, per_query: bool = True) -> pd.DataFrame:
+        """The table as a pandas frame.
+
+        Raises
+        ------
+        LightmeterError
+            Where pandas is not installed.
+        """
+        from lightmeter.results.pandas_frame import as_pandas
+
+        return as_pandas(self.frame(per_query=per_query))
+
+    def plot(self) -> Any:
+        """A picture: all measures of all runs.
+
+        See :func:`lightmeter.plots.scores`; there are other pictures in :mod:`lightmeter.plots`.
+        """
+        from lightmeter import plots
+
+        return plots.scores(self)
+
+    def values(self, measure: Any, run: str | None = None, group: str | None = None) -> Array:
+        """The values of one measure, one a query, NaN where undefined.
+
+        Parameters
+        ----------
+        measure
+            A measure of this result, or its notation.
+        run, group
+            Which run (may be left out where there is one) and group.
+        """
+        wanted = measure.__name__ if isinstance(measure, type) else str(measure)
+        if isinstance(measure, str) and all(str(c.measure) != wanted for c in self.cells):
+            with suppress(TermError):  # the same measure, its parameters in another order or its defaults spelt out
+                wanted = str(parse(measure, kind="measure"))
+        found = [
+            c for c in self.cells if str(c.measure) == wanted and run in (None, c.run) and group in (None, c.group)
+        ]
+        if len(found) == 1:
+            return found[0].values.value
+        from lightmeter.results.choosing import not_one_column
+
+        raise LightmeterError(not_one_column(self, wanted, run, group))
+
+    def compare(self, **options: Any) -> Comparison:
+        """Test which runs differ: :func:`lightmeter.compare` with its options, but for which documents moved."""
+        from lightmeter.comparing.making import compare_result
+
+        return compare_result(self, **options)
+
+    def intervals(self, level: float = 0.95, *, resamples: int = 2000, rng: int = 0) -> pl.DataFrame:
+        """Means with bootstrap intervals by query, ``low`` and ``high``; each over its own defined queries.
+
+        Parameters
+        ----------
+        level, resamples, rng
+            As in :func:`lightmeter.statistics.bootstrap.bootstrap_intervals`.
+        """
+        from lightmeter.comparing.intervals import intervals_of
+
+        return intervals_of(self, level, resamples, rng)
+
+    def worst_groups(self) -> pl.DataFrame:
+        """For each run and measure with values by group, the groups with the lowest and the highest value.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``run, measure, attribute, lowest, low, highest, high, groups``; documents of unknown membership are no
+            group, and groups without a value are left out.
+
+        Examples
+        --------
+        >>> import lightmeter as lm
+        >>> c = lm.load(run={"q": ["a", "b", "c"]}, groups={"side": {"a": "x", "b": "y", "c": "z"}})
+        >>> lm.evaluate(c, [lm.MeanExposure(by="side", user=lm.RBP(p=0.5))]).worst_groups().row(0)[3:]
+        ('z', 0.25, 'x', 1.0, 3)
+        """
+        rows: list[tuple[Any, ...]] = []
+        for run in self.runs:
+            for measure in self.measures:
+                cells = [c for c in self.cells if c.run == run and c.measure == measure and c.group is not None]
+                found = [(self.mean_of(c).value, c.group) for c in cells if c.group != "unknown"]
+                found = [(value, group) for value, group in found if not np.isnan(value)]
+                if found:
+                    (low, lowest), (high, highest) = min(found), max(found, key=lambda pair: pair[0])
+                    rows.append((run, str(measure), measure.attribute, lowest, low, highest, high, len(found)))
+        text, number = pl.String, pl.Float64
+        schema = {"run": text, "measure": text, "attribute": text, "lowest": text, "low": number}
+        return pl.DataFrame(rows, schema={**schema, "highest": text, "high": number, "groups": pl.Int64}, orient="row")
+
+    def mean_of(self, cell: Cell, where: NDArray[np.bool_] | None = None) -> Mean:
+        """The mean of a cell over its defined queries (those ``where``); of a measure that is reduced over queries its
+        one value for them.
+        """
+        value = cell.values.value
+        inside = np.ones(len(value), dtype=bool) if where is None else where
+        good = inside & ~np.isnan(value)
+        weight = np.ones(len(value)) if self.weight is None else self.weight
+        if cell.across is not None:
+            asked = np.where(inside, weight, 0.0)
+            mean = cell.across(asked)
+            return mean if cell.error is None or np.isnan(mean.value) else replace(mean, se=cell.error(asked))
+        skipped = Counter(r for r in cell.values.reasons()[inside & ~good] if r is not None)
+        reason = skipped.most_common(1)[0][0] if skipped else None
+        mass = float(weight[good].sum())
+        if not mass:
+            return Mean(float("nan"), None, 0, reason or "no_query")
+        se = None
+        if cell.values.se is not None:
+            known = _errors(cell.values)[good]
+            if not np.isnan(known).any():
+                se = float(np.sqrt((weight[good] ** 2 * known**2).sum()) / mass)
+        return Mean(float((weight[good] * value[good]).sum() / mass), se, int(good.sum()), reason)
+
+    def __repr__(self) -> str:
+        shown = self.mean().select("run", "segment", "measure", "group", "value", "se", "n", "reason")
+        empty = [c for c in ("segment", "group", "se", "reason") if shown[c].null_count() == len(shown)]
+        with pl.Config(
+            tbl_rows=60,
+            tbl_hide_dataframe_shape=True,
+            tbl_hide_column_data_types=True,
+            fmt_str_lengths=80,
+            tbl_width_chars=160,
+        ):
+            return f"{shown.drop(empty)}\n" + "\n".join(f"{k}: {v}" for k, v in self.conventions.items())
+
+    def _queries_of(self, run: str) -> pl.DataFrame:
+        cells = [c for c in self.cells if c.run == run]
+        queries, width = len(self.queries), len(cells)
+        value = np.stack([c.values.value for c in cells], axis=1).ravel()
+        none = np.full(queries, np.nan)
+        se = np.stack([none if c.values.se is None else _errors(c.values) for c in cells], axis=1).ravel()
+        reason: list[str | None] = np.stack([c.values.reasons() for c in cells], axis=1).ravel().tolist()
+
+        def by_cell(texts: list[str | None]) -> pl.Series:
+            return pl.Series(texts * queries, dtype=pl.String)
+
+        segments = self.segments or [None] * queries
+        return pl.DataFrame(
+            {
+                "run": pl.repeat(run, queries * width, dtype=pl.String, eager=True),
+                "query": pl.Series(self.queries, dtype=pl.String).gather(np.repeat(np.arange(queries), width)),
+                "segment": pl.Series(segments, dtype=pl.String).gather(np.repeat(np.arange(queries), width)),
+                "measure": by_cell([str(c.measure) for c in cells]),
+                "attribute": by_cell([c.measure.attribute for c in cells]),
+                "group": by_cell([c.group for c in cells]),
+                "value": pl.Series(value),
+                "se": pl.Series(se).fill_nan(None),
+                "n": pl.repeat(None, queries * width, dtype=pl.Int64, eager=True),
+                "reason": pl.Series(reason, dtype=pl.String),
+            },
+            schema=SCHEMA,
+        )
+
+    def _means_of(self, run: str) -> list[tuple[Any, ...]]:
+        rows = []
+        named = [] if self.segments is None else sorted({s for s in self.segments if s is not None})
+        for segment in [None, *named]:
+            where = None if segment is None else np.array([s == segment for s in self.segments or []])
+            for cell in self.cells:
+                if cell.run == run:
+                    m = self.mean_of(cell, where)
+                    rows.append(
+                        (
+                            run,
+                            None,
+                            segment,
+                            str(cell.measure),
+                            cell.measure.attribute,
+                            cell.group,
+                            m.value,
+                            m.se,
+                            m.n,
+                            m.reason,
+                        )
+                    )
+        return rows
+
+
+def _errors(values: Values) -> Array:
+    """Standard errors, 0 where the rankings sampled have equal values and only their sum was rounded."""
+    se = np.asarray(values.se, dtype=np.float64)
+    return np.where(se <= _ROUNDING * np.abs(values.value), 0.0, se)
