@@ -8,14 +8,12 @@ sums of the table itself miss. A resample costs as much for a million rows as fo
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.auditing.ranked import RankedTable, view_of
 from lightmeter.auditing.resample import Progress, depth_for
 from lightmeter.auditing.sums import Asked, Sums
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 #: rows drawn one by one at least and at most, and blocks below them
 LEAST, MOST = 2048, 20_000
 #: cells of blocks and groups
@@ -25,7 +23,7 @@ CELLS = 2000
 class Coarse:
     """A long ranking as head and blocks."""
 
-    def __init__(self, ranked: RankedTable, codes: Indices, groups: int, label: Array | None, asked: Asked) -> None:
+    def __init__(self, ranked: RankedTable, codes: Integers, groups: int, label: Floats | None, asked: Asked) -> None:
         n, size = len(ranked), groups + 1
         small = [depth_for(ranked, k) for k in asked.cutoffs if k is not None and k <= MOST]
         self.depth = min(n, max([LEAST, *(d for d in small if d <= MOST)]))
@@ -50,7 +48,7 @@ class Coarse:
         self.chance = self.counts / rest[:, None]
         some = np.maximum(self.counts, 1)
 
-        def mean(what: Array) -> Array:
+        def mean(what: Floats) -> Floats:
             return np.bincount(key, what[self.depth :], minlength=shape[0] * shape[1]).reshape(shape) / some
 
         self.score = mean(ranked.score)
@@ -86,7 +84,7 @@ class Coarse:
         self._sums(np.ones(self.depth, dtype=np.int64), self.counts, None, once, 0)
         return self._moved(out, now, once, resamples)
 
-    def _sums(self, copies: Indices, outer: Indices, noise: Array | None, out: _Room, r: int) -> None:
+    def _sums(self, copies: Integers, outer: Integers, noise: Floats | None, out: _Room, r: int) -> None:
         group = np.repeat(self.head, copies)
         inner = len(group)
         ends = np.unique(np.minimum(self.ranks, inner))
@@ -100,7 +98,7 @@ class Coarse:
         before = np.concatenate([np.zeros((self.size, 1)), np.cumsum(outer, axis=1)], axis=1)
         share = (outer[:, below] / many) if outer.shape[1] else np.zeros((self.size, len(below)))
 
-        def head(weight: Array | None) -> Array:
+        def head(weight: Floats | None) -> Floats:
             by = np.bincount(key, weight, minlength=self.size * len(ends)).reshape(self.size, -1)
             return by.cumsum(axis=1)[:, at].astype(np.float64)
 
@@ -122,7 +120,7 @@ class Coarse:
             out.label[r] = np.bincount(self.head, copies * self.label[: self.depth], minlength=self.size)
             out.label[r] += (outer * self.merit).sum(axis=1) + (0.0 if noise is None else noise)
 
-    def _median_place(self, copies: Indices, block_ends: Indices) -> int:
+    def _median_place(self, copies: Integers, block_ends: Integers) -> int:
         """How many places of the table lie above the median of a resample: those of equal scores do not."""
         middle = block_ends[-1] // 2
         if middle < block_ends[0]:
@@ -136,7 +134,7 @@ class Coarse:
             return place
         return int(np.searchsorted(self.falling, self.falling[place], side="left"))
 
-    def _upto(self, place: int, copies: Indices, before: Array) -> Array:
+    def _upto(self, place: int, copies: Integers, before: Floats) -> Floats:
         """Copies of the first places of the table, by group."""
         if place <= self.depth:
             return np.bincount(self.head[:place], copies[:place], minlength=self.size).astype(np.float64)
@@ -155,7 +153,7 @@ class Coarse:
             for i, k in enumerate(keys)
         }
 
-        def moved(name: str) -> Array | None:
+        def moved(name: str) -> Floats | None:
             exact = getattr(now, name)
             return None if exact is None else getattr(out, name) + (exact - getattr(once, name))
 
@@ -182,9 +180,9 @@ class _Room:
 
 def resampled(
     ranked: RankedTable,
-    codes: Indices,
+    codes: Integers,
     groups: int,
-    label: Array | None,
+    label: Floats | None,
     asked: Asked,
     now: Sums,
     resamples: int,

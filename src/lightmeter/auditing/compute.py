@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.auditing import coarse, resample
 from lightmeter.auditing.curve import Curves, grid
 from lightmeter.auditing.figures import Compared, Figure, figures
@@ -20,7 +20,6 @@ from lightmeter.auditing.rows import Drawn, Row, rows_of
 from lightmeter.auditing.sums import Asked, Cutoff, Sums, by_query, observed
 from lightmeter.auditing.table import Attribute
 
-Array = NDArray[np.float64]
 #: fewer queries than this say nothing about others
 FEWEST_QUERIES = 10
 
@@ -63,10 +62,10 @@ def audit_one(
     ranked: RankedTable,
     attribute: Attribute,
     score: str,
-    label: Array | None,
+    label: Floats | None,
     binary: bool,
     compared: Compared,
-    hidden: NDArray[np.bool_],
+    hidden: Booleans,
     given: Options,
     rng: np.random.Generator,
     progress: Progress | None = None,
@@ -116,9 +115,9 @@ def audit_one(
 
 def _draw(
     ranked: RankedTable,
-    codes: NDArray[np.int64],
+    codes: Integers,
     groups: int,
-    label: Array | None,
+    label: Floats | None,
     asked: Asked,
     both: Asked,
     table: Sums,

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.auditing.rows import FEW
 from lightmeter.auditing.sums import Sums
 from lightmeter.auditing.table import Attribute
 from lightmeter.models.users import User
 from lightmeter.statistics.intervals import clopper_pearson, simultaneous
 
-Array = NDArray[np.float64]
 #: cutoffs of a curve, spread evenly over the logarithm of the rank; a short list has all
 POINTS = 100
 #: cells that the resamples of a curve may take up
@@ -58,7 +57,7 @@ class Curves:
     attribute: Attribute
     score: str
     reference: int
-    shown: NDArray[np.bool_]
+    shown: Booleans
     user: User
     points: tuple[int, ...]
     value: Sums
@@ -74,7 +73,7 @@ class Curves:
                 parts.append(self._ratio(int(a)))
         return pl.concat(parts) if parts else pl.DataFrame(schema=SCHEMA)
 
-    def _column(self, sums: Sums, what: str, a: int) -> Array:
+    def _column(self, sums: Sums, what: str, a: int) -> Floats:
         if what == "top":
             return np.stack([sums.top[k][:, a] for k in self.points], axis=1)
         if what == "places":
@@ -120,7 +119,7 @@ class Curves:
         return self._table("exposure_ratio", a, ref, value, low, high, reason)
 
     def _table(
-        self, measure: str, a: int, ref: int | None, value: Array, low: Array, high: Array, reason: list[str | None]
+        self, measure: str, a: int, ref: int | None, value: Floats, low: Floats, high: Floats, reason: list[str | None]
     ) -> pl.DataFrame:
         names, size = self.attribute.values, len(self.points)
         clean = {n: np.where(np.isfinite(v), v, np.nan) for n, v in (("value", value), ("low", low), ("high", high))}

@@ -12,13 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.auditing.rows import ENOUGH
 from lightmeter.statistics import intervals
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 #: places that are looked at one by one; below them blocks of 1/FINE of their rank
 SINGLE, FINE = 2048, 256
 #: draws of a group in a block, in all and at a time
@@ -31,7 +29,7 @@ PART, PLACES, OF_POOL = 0.5, 10, 2.0
 class Drawn:
     """NDKL of drawn rankings, ``[rankings, cutoffs]``."""
 
-    value: Array
+    value: Floats
 
     def interval(self, value: float, at: int, level: float) -> tuple[float, float]:
         """Ends for the value at one cutoff, NaN where there is none."""
@@ -45,7 +43,7 @@ class Drawn:
         return max(float(low[0]), 0.0), max(float(high[0]), 0.0)
 
 
-def drawn(codes: Codes, groups: int, ends: Codes, resamples: int, rng: np.random.Generator) -> Drawn:
+def drawn(codes: Integers, groups: int, ends: Integers, resamples: int, rng: np.random.Generator) -> Drawn:
     """NDKL of rankings drawn around one.
 
     Parameters
@@ -77,7 +75,7 @@ def drawn(codes: Codes, groups: int, ends: Codes, resamples: int, rng: np.random
     return Drawn(out)
 
 
-def _edges(n: int, groups: int, ends: Codes) -> Codes:
+def _edges(n: int, groups: int, ends: Integers) -> Integers:
     """Where blocks begin and end: single places first, then longer ones; every cutoff is an end."""
     last = int(ends[-1])
     part = min(1.0, ROOM / (200.0 * (groups + 1)) / (SINGLE + 6.0 * FINE))
@@ -88,7 +86,7 @@ def _edges(n: int, groups: int, ends: Codes) -> Codes:
     return np.unique(np.concatenate([inner, ends]))
 
 
-def _shares_near(codes: Codes, groups: int, edges: Codes) -> Array:
+def _shares_near(codes: Integers, groups: int, edges: Integers) -> Floats:
     """Shares of the groups, and of the unknown, around each block."""
     n = len(codes)
     middle = (edges[:-1] + edges[1:] + 1) / 2
@@ -102,7 +100,7 @@ def _shares_near(codes: Codes, groups: int, edges: Codes) -> Array:
     return out / out.sum(axis=1, keepdims=True)
 
 
-def _ndkl(counts: Array, pool: Array, weight: Array, at: Codes) -> Array:
+def _ndkl(counts: Floats, pool: Floats, weight: Floats, at: Integers) -> Floats:
     """NDKL at some blocks, from counts of the first blocks ``[rankings, blocks, groups]``."""
     known = counts.sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -112,7 +110,7 @@ def _ndkl(counts: Array, pool: Array, weight: Array, at: Codes) -> Array:
         return np.asarray(np.cumsum(weight * far, axis=1)[:, at] / mass)
 
 
-def drawn_queries(each: Array, resamples: int, rng: np.random.Generator) -> Drawn:
+def drawn_queries(each: Floats, resamples: int, rng: np.random.Generator) -> Drawn:
     """The mean over queries of queries drawn again; ``each`` is ``[queries, cutoffs]``, NaN where undefined."""
     from lightmeter.statistics.resampling import draws
 

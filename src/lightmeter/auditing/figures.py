@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.auditing.sums import Cutoff, Sums
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
 #: which rate or mean of the groups a figure rests on, for exact intervals
 Basis = Literal["rate", "rate_ratio", "rate_gap", "share", "top", "fixed", "none"]
 
@@ -43,10 +42,10 @@ class Figure:
 
     measure: str
     cutoff: Cutoff
-    value: Array
+    value: Floats
     reference: int | None = None
-    count: Array | None = None
-    size: Array | None = None
+    count: Floats | None = None
+    size: Floats | None = None
     basis: Basis = "none"
     because: str | None = None
     unknown: bool = True
@@ -65,7 +64,7 @@ class Compared:
     """
 
     reference: int
-    eligible: NDArray[np.bool_]
+    eligible: Booleans
 
 
 def figures(
@@ -157,7 +156,7 @@ def _exposure(sums: Sums, cutoff: Cutoff, users: tuple[User, ...], ref: int) -> 
 
 
 def _rates(
-    name: str, cutoff: Cutoff, count: Array, n: Array, compared: Compared, best: dict[tuple[str, Cutoff], int]
+    name: str, cutoff: Cutoff, count: Floats, n: Floats, compared: Compared, best: dict[tuple[str, Cutoff], int]
 ) -> Iterator[Figure]:
     """A rate, its ratio to the highest and its gap to the reference."""
     rate = _over(count, n)
@@ -175,7 +174,7 @@ def _rates(
     yield Figure(f"{name}_gap", cutoff, gap, compared.reference, count[0], n[0], "rate_gap", unknown=False)
 
 
-def _skew(top: Array, n: Array) -> Array:
+def _skew(top: Floats, n: Floats) -> Floats:
     """ln of the share of the top over the share of the pool, among those whose group is known."""
     here, pool = top[:, :-1], n[:, :-1]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -184,11 +183,11 @@ def _skew(top: Array, n: Array) -> Array:
     return np.concatenate([value, np.full((len(value), 1), np.nan)], axis=1)
 
 
-def _over(a: Array, b: Array) -> Array:
+def _over(a: Floats, b: Floats) -> Floats:
     """a / b, NaN where b is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(b > 0, a / b, np.nan)
 
 
-def _ratio(value: Array, to: int) -> Array:
+def _ratio(value: Floats, to: int) -> Floats:
     return _over(value, value[:, [to]])

@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Integers
 from lightmeter.auditing.masking import suppressed
 from lightmeter.auditing.relations import cells_of
 from lightmeter.auditing.rows import Row
 from lightmeter.auditing.table import Attribute
 
-Mask = NDArray[np.bool_]
 #: groups of less than this share of the pool are flagged, and set apart where a rule allows it
 SMALL = 0.02
 #: measures that are taken among the rows whose group is known, and so tell how many those are
@@ -25,7 +24,7 @@ AMONG_KNOWN = ("skew", "ndkl", "fa_ir_p")
 MANY = 150
 
 
-def masks(attributes: list[Attribute], floor: int) -> dict[str, Mask]:
+def masks(attributes: list[Attribute], floor: int) -> dict[str, Booleans]:
     """For each attribute which of its groups (and, last, the unknown) are masked.
 
     All attributes together: a group of ``sex`` is the sum of its cells of ``sex,race``.
@@ -37,8 +36,8 @@ def masks(attributes: list[Attribute], floor: int) -> dict[str, Mask]:
 
 
 def masks_by_query(
-    attributes: list[Attribute], floor: int, query: NDArray[np.int64], queries: int
-) -> tuple[dict[str, Mask], dict[str, Mask]]:
+    attributes: list[Attribute], floor: int, query: Integers, queries: int
+) -> tuple[dict[str, Booleans], dict[str, Booleans]]:
     """As :func:`masks`, and for each attribute ``[queries, groups + 1]``, where the groups of each list are told too.
 
     What is told of all lists together comes first: lists are masked, not that.
@@ -68,19 +67,19 @@ def masks_by_query(
     return pooled, each
 
 
-def _of_whole(attributes: list[Attribute], mask: Mask) -> dict[str, Mask]:
+def _of_whole(attributes: list[Attribute], mask: Booleans) -> dict[str, Booleans]:
     ends = np.cumsum([len(a.counts) + 1 for a in attributes])
     return {a.name: mask[end - len(a.counts) - 1 : end] for a, end in zip(attributes, ends, strict=True)}
 
 
-def _by_list(attribute: Attribute, query: NDArray[np.int64], queries: int) -> NDArray[np.int64]:
+def _by_list(attribute: Attribute, query: Integers, queries: int) -> Integers:
     """Rows by list and group, the unknown last."""
     width = len(attribute.counts) + 1
     codes = np.where(attribute.codes >= 0, attribute.codes, width - 1).astype(np.int64)
     return np.bincount(query * width + codes, minlength=queries * width).reshape(queries, width)
 
 
-def _whole_lists(counts: list[NDArray[np.int64]], pooled: list[Mask], floor: int) -> Mask:
+def _whole_lists(counts: list[Integers], pooled: list[Booleans], floor: int) -> Booleans:
     """Which lists are not shown at all: those with a small group, and more until they have enough of each."""
     lost = np.zeros(len(counts[0]), dtype=bool)
     for c in counts:
@@ -97,14 +96,14 @@ def _whole_lists(counts: list[NDArray[np.int64]], pooled: list[Mask], floor: int
             return lost
 
 
-def order_of(attribute: Attribute, hidden: Mask) -> NDArray[np.int64]:
+def order_of(attribute: Attribute, hidden: Booleans) -> Integers:
     """The groups in the order in which they are told."""
     gone = hidden[:-1]
     by_name = sorted(np.flatnonzero(gone).tolist(), key=lambda i: attribute.values[i])
     return np.array([*np.flatnonzero(~gone).tolist(), *by_name], dtype=np.int64)
 
 
-def merged(attribute: Attribute, hidden: Mask) -> tuple[Attribute, Mask]:
+def merged(attribute: Attribute, hidden: Booleans) -> tuple[Attribute, Booleans]:
     """The attribute with its masked groups as one, and their mask.
 
     The groups that are shown come first, the largest of them first, then the names of the masked ones in their own
@@ -130,7 +129,7 @@ def merged(attribute: Attribute, hidden: Mask) -> tuple[Attribute, Mask]:
     return one, np.append(gone[order], hidden[-1])
 
 
-def masked(rows: list[Row], hidden: Mask) -> list[Row]:
+def masked(rows: list[Row], hidden: Booleans) -> list[Row]:
     """The rows with nothing in those of masked groups, nor in comparisons with one."""
     shown = int((~hidden[:-1]).sum())
     return [

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.auditing.ranges import Known, narrow_cells
 
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.int64]
 #: so many cells that were masked to hide others are tried, whether they can be shown after all
 SHOWN_AGAIN = 30
 #: where no more cells than these are hidden, without lists and with them
@@ -30,8 +28,8 @@ FEW_HIDDEN = {False: 400, True: 100}
 class Total:
     """A sum that a reader knows: the cells of it, and the cells that have the same sum; none: it is a known number."""
 
-    cells: Indices
-    same: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    cells: Integers
+    same: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -54,17 +52,17 @@ class Cells:
         Cells that may be masked to hide others.
     """
 
-    counts: Indices
-    row: Indices
-    column: Indices
-    sign: NDArray[np.float64]
+    counts: Integers
+    row: Integers
+    column: Integers
+    sign: Floats
     sums: int
-    latent: Mask
-    size: Indices
-    open: Mask
+    latent: Booleans
+    size: Integers
+    open: Booleans
 
     @classmethod
-    def of(cls, counts: NDArray[np.int64], totals: Sequence[Total]) -> Cells:
+    def of(cls, counts: Integers, totals: Sequence[Total]) -> Cells:
         """Plain cells with some sums."""
         row = [np.full(len(t.cells) + len(t.same), i) for i, t in enumerate(totals)]
         column = [np.concatenate([t.cells, t.same]) for t in totals]
@@ -83,25 +81,25 @@ class Cells:
         )
 
     @cached_property
-    def lower(self) -> Indices:
+    def lower(self) -> Integers:
         """The least that a reader knows of each: a masked cell has a name, and so a member."""
         return np.where(self.latent, 0, 1)
 
     @cached_property
-    def is_size(self) -> Mask:
+    def is_size(self) -> Booleans:
         """Which cells are sizes of lists."""
         out = np.zeros(len(self.counts), dtype=bool)
         out[self.size[self.size >= 0]] = True
         return out
 
-    def hidden(self, mask: Mask) -> Mask:
+    def hidden(self, mask: Booleans) -> Booleans:
         """What a reader is not told, where these are masked: a size is told as soon as one cell of its list is."""
         out = mask | self.latent | self.is_size
         out[self.size[(self.size >= 0) & ~mask & (self.counts > 0)]] = False
         return out & (self.counts > 0)
 
 
-def suppressed(cells: Cells, floor: int, given: Mask | None = None) -> tuple[Mask, bool]:
+def suppressed(cells: Cells, floor: int, given: Booleans | None = None) -> tuple[Booleans, bool]:
     """Which cells are masked.
 
     All counts from 1 below the floor are, and as many others as it takes, the smallest first, until every small one is
@@ -127,7 +125,7 @@ def suppressed(cells: Cells, floor: int, given: Mask | None = None) -> tuple[Mas
     >>> mask.tolist()
     [False, True, True]
     """
-    mask: Mask = ~cells.latent & ~cells.is_size & (cells.counts > 0) & (cells.counts < floor)
+    mask: Booleans = ~cells.latent & ~cells.is_size & (cells.counts > 0) & (cells.counts < floor)
     if given is not None:
         mask |= given
     if not (mask | cells.latent).any():
@@ -154,7 +152,7 @@ def suppressed(cells: Cells, floor: int, given: Mask | None = None) -> tuple[Mas
     return mask, not lost
 
 
-def _close(cells: Cells, mask: Mask, floor: int) -> None:
+def _close(cells: Cells, mask: Booleans, floor: int) -> None:
     """Mask more in sums that leave too little on their own; what several tell together is looked at afterwards."""
     done = np.zeros(cells.sums, dtype=bool)
     while True:
@@ -177,7 +175,7 @@ def _close(cells: Cells, mask: Mask, floor: int) -> None:
             done[one] = not _mask_smallest(cells, mask, in_sum)
 
 
-def _show_again(cells: Cells, mask: Mask, more: Mask, floor: int) -> None:
+def _show_again(cells: Cells, mask: Booleans, more: Booleans, floor: int) -> None:
     """Show what was masked more than it takes, the largest first: the first of them may have been in vain."""
     hidden = cells.hidden(mask)
     if int(hidden.sum()) > FEW_HIDDEN[bool(cells.is_size.any())]:
@@ -188,7 +186,7 @@ def _show_again(cells: Cells, mask: Mask, more: Mask, floor: int) -> None:
         mask[cell] = bool(narrow_cells(cells, cells.hidden(mask), floor, Known.of(cells)))
 
 
-def _mask_more(cells: Cells, mask: Mask, cell: int) -> Mask | None:
+def _mask_more(cells: Cells, mask: Booleans, cell: int) -> Booleans | None:
     """Mask one more cell of the sums a cell stands in, else of the sums that those are tied to: which sums; or None."""
     near = np.zeros(len(mask), dtype=bool)
     near[cell] = True
@@ -204,7 +202,7 @@ def _mask_more(cells: Cells, mask: Mask, cell: int) -> Mask | None:
         near = wider
 
 
-def _mask_smallest(cells: Cells, mask: Mask, some: Mask) -> bool:
+def _mask_smallest(cells: Cells, mask: Booleans, some: Booleans) -> bool:
     """Mask the smallest of some cells; of sizes all that they are told with."""
     shown = np.flatnonzero(some & cells.open & ~cells.hidden(mask) & ~cells.latent & (cells.counts > 0))
     if not len(shown):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans
 from lightmeter.auditing.compute import FEWEST_QUERIES, One
 from lightmeter.auditing.preset import small_categories
 from lightmeter.auditing.ranked import RankedTable
@@ -29,7 +29,7 @@ def conventions(
     data: AuditTable,
     given: Options,
     base: dict[str, int],
-    hidden: dict[str, NDArray[np.bool_]],
+    hidden: dict[str, Booleans],
     ranks: dict[str, RankedTable],
     found: dict[tuple[str, str], One],
     tests: tuple[int, int],
@@ -83,11 +83,11 @@ def _intervals(given: Options, found: dict[tuple[str, str], One], several: bool)
     return f"{given.level:.0%}, bootstrap, {drawn}, {many}, {how}{exact}"
 
 
-def _shown(attribute: Attribute, index: int, hidden: NDArray[np.bool_]) -> str:
+def _shown(attribute: Attribute, index: int, hidden: Booleans) -> str:
     return "masked" if hidden[index] else attribute.values[index]
 
 
-def _unknown(attribute: Attribute, hidden: NDArray[np.bool_]) -> str:
+def _unknown(attribute: Attribute, hidden: Booleans) -> str:
     return "masked" if hidden[-1] else str(attribute.unknown)
 
 
@@ -105,7 +105,7 @@ def check_inferred(given: Options, data: AuditTable) -> None:
 def warnings(
     data: AuditTable,
     given: Options,
-    hidden: dict[str, NDArray[np.bool_]],
+    hidden: dict[str, Booleans],
     ranks: dict[str, RankedTable],
     rows: list[Row],
 ) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.auditing import divergence
 from lightmeter.auditing.prefixes import LONGEST, fa_ir, ndkl
 from lightmeter.auditing.ranked import RankedTable
@@ -15,14 +15,12 @@ from lightmeter.auditing.rows import Row
 from lightmeter.auditing.sums import Cutoff
 from lightmeter.auditing.table import Attribute
 
-Codes = NDArray[np.int64]
-
 
 def prefix_rows(
     ranked: RankedTable,
-    codes: Codes,
+    codes: Integers,
     attribute: Attribute,
-    hidden: NDArray[np.bool_],
+    hidden: Booleans,
     score: str,
     given: Options,
     resamples: int,
@@ -60,19 +58,17 @@ def _tied(ranked: RankedTable, cutoff: Cutoff) -> bool:
     return ranked.averaged and bool((ranked.block_size[ranked.block[inside]] > 1).any())
 
 
-def _ndkl(
-    ranked: RankedTable, codes: Codes, groups: int, share: NDArray[np.float64], cutoff: Cutoff
-) -> NDArray[np.float64]:
+def _ndkl(ranked: RankedTable, codes: Integers, groups: int, share: Floats, cutoff: Cutoff) -> Floats:
     inside = ranked.rank <= (cutoff or ranked.longest)
     return ndkl(codes[inside], groups, ranked.rank[inside], ranked.query[inside], share)
 
 
 def _drawn(
     ranked: RankedTable,
-    codes: Codes,
+    codes: Integers,
     groups: int,
     cutoffs: list[Cutoff],
-    each: NDArray[np.float64],
+    each: Floats,
     resamples: int,
     rng: np.random.Generator,
 ) -> divergence.Drawn | None:
@@ -85,10 +81,10 @@ def _drawn(
 
 
 def _fa_ir(
-    codes: Codes,
+    codes: Integers,
     attribute: Attribute,
-    hidden: NDArray[np.bool_],
-    share: NDArray[np.float64],
+    hidden: Booleans,
+    share: Floats,
     cutoff: int,
     score: str,
     *,

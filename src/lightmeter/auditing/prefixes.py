@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.statistics.fair_tables import p_value
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 #: FA*IR looks at no more ranks than this
 LONGEST = 10_000
 
 
-def ndkl(codes: Codes, groups: int, rank: Codes, query: Codes, pool: Array) -> Array:
+def ndkl(codes: Integers, groups: int, rank: Integers, query: Integers, pool: Floats) -> Floats:
     """NDKL of each ranking: the mean over k of KL(shares of the first k, shares of the pool), weighed by 1/log2(k+1).
 
     In nats, 0 where every prefix has the pool's shares. Shares are among the rows whose group is known. A row of
@@ -75,7 +73,7 @@ def ndkl(codes: Codes, groups: int, rank: Codes, query: Codes, pool: Array) -> A
     return out
 
 
-def fa_ir(codes: Codes, groups: int, pool: Array, cutoff: int, wanted: NDArray[np.bool_]) -> Array:
+def fa_ir(codes: Integers, groups: int, pool: Floats, cutoff: int, wanted: Booleans) -> Floats:
     """The chance, for each group, that a ranking drawn by coin flips has as few of it in some prefix.
 
     The exact p-value of FA*IR's test: the shares of the pool are those of the coin, all prefixes down to the cutoff are

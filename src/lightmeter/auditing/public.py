@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from lightmeter.arrays import Booleans
 from lightmeter.auditing import notes
 from lightmeter.auditing import preset as presets
 from lightmeter.auditing.compute import One, audit_one
 from lightmeter.auditing.figures import Compared
-from lightmeter.auditing.guards import SMALL, Mask, masked, masks, masks_by_query, merged, order_of
+from lightmeter.auditing.guards import SMALL, masked, masks, masks_by_query, merged, order_of
 from lightmeter.auditing.queries import query_rows
 from lightmeter.auditing.ranked import RankedTable, Ties
 from lightmeter.auditing.rates import holm
@@ -240,9 +241,9 @@ def _audit(
     )
 
 
-def _guarded(data: AuditTable, given: Options) -> tuple[AuditTable, dict[str, Mask], dict[str, Mask]]:
+def _guarded(data: AuditTable, given: Options) -> tuple[AuditTable, dict[str, Booleans], dict[str, Booleans]]:
     """The table with the masked groups of each attribute as one, which these are, and which they are in each list."""
-    lists: dict[str, Mask] = {}
+    lists: dict[str, Booleans] = {}
     if given.per_query and data.queries is not None:
         pooled, lists = masks_by_query(data.attributes, given.min_cell, data.query, len(data.queries))
     else:
@@ -256,9 +257,9 @@ def _guarded(data: AuditTable, given: Options) -> tuple[AuditTable, dict[str, Ma
     return replace(data, attributes=attributes), hidden, lists
 
 
-def _eligible(attribute: Attribute, hidden: Mask, given: Options, total: int) -> Mask:
+def _eligible(attribute: Attribute, hidden: Booleans, given: Options, total: int) -> Booleans:
     """Which groups can be the one of the highest rate: those that are shown and, in a preset, not set apart."""
-    eligible: Mask = ~hidden[:-1]
+    eligible: Booleans = ~hidden[:-1]
     if given.preset is not None and (eligible & (attribute.counts >= SMALL * total)).any():
         eligible = eligible & (attribute.counts >= SMALL * total)
     if not eligible.any():

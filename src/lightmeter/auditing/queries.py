@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans
 from lightmeter.auditing.compute import One
 from lightmeter.auditing.figures import Compared, Figure, figures
 from lightmeter.auditing.guards import AMONG_KNOWN
@@ -19,8 +19,8 @@ def query_rows(
     attribute: Attribute,
     score: str,
     compared: Compared,
-    hidden: NDArray[np.bool_],
-    in_lists: NDArray[np.bool_],
+    hidden: Booleans,
+    in_lists: Booleans,
     given: Options,
     binary: bool,
     queries: list[str] | None,
@@ -45,8 +45,8 @@ def query_rows(
 def _figure(
     figure: Figure,
     one: One,
-    mask: NDArray[np.bool_],
-    hidden: NDArray[np.bool_],
+    mask: Booleans,
+    hidden: Booleans,
     names: list[str],
     attribute: str,
     score: str,

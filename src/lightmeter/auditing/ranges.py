@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lightmeter.arrays import Booleans, Floats, Integers
 
 if TYPE_CHECKING:
     from lightmeter.auditing.masking import Cells
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.int64]
 #: how exact the solver is, well below one person
 TOLERANCE = 1e-3
 #: narrow ranges that are looked for before more is masked
@@ -25,8 +23,8 @@ AT_ONCE = 10
 class Known:
     """The smallest and the largest count of each cell in any solution so far. Masking more only adds solutions."""
 
-    low: Array
-    high: Array
+    low: Floats
+    high: Floats
 
     @classmethod
     def of(cls, cells: Cells) -> Known:
@@ -34,7 +32,7 @@ class Known:
         return cls(cells.counts.astype(np.float64), cells.counts.astype(np.float64))
 
 
-def narrow_cells(cells: Cells, hidden: Mask, floor: int, known: Known, lost: Collection[int] = ()) -> list[int]:
+def narrow_cells(cells: Cells, hidden: Booleans, floor: int, known: Known, lost: Collection[int] = ()) -> list[int]:
     """Hidden counts below the floor whose range is narrower than the floor, a few of each set of sums tied together.
 
     Parameters
@@ -68,7 +66,7 @@ def narrow_cells(cells: Cells, hidden: Mask, floor: int, known: Known, lost: Col
     return out
 
 
-def _tied(cells: Cells, some: Indices) -> tuple[Indices, Any]:
+def _tied(cells: Cells, some: Integers) -> tuple[Integers, Any]:
     """To which set each of some cells belongs, sets without a common sum; and the sums of these cells."""
     from scipy.sparse import csc_array
     from scipy.sparse.csgraph import connected_components
@@ -82,7 +80,9 @@ def _tied(cells: Cells, some: Indices) -> tuple[Indices, Any]:
     return part.astype(np.int64), system
 
 
-def _narrow(sums: Any, cells: Cells, where: Indices, guarded: Mask, floor: int, most: float, known: Known) -> list[int]:
+def _narrow(
+    sums: Any, cells: Cells, where: Integers, guarded: Booleans, floor: int, most: float, known: Known
+) -> list[int]:
     """The guarded counts of tied sums whose range is too narrow, the smallest first, and the first of them only."""
     count, lower = cells.counts[where], cells.lower[where]
     if sums.shape[0] == 0:
@@ -101,12 +101,12 @@ def _narrow(sums: Any, cells: Cells, where: Indices, guarded: Mask, floor: int, 
 class _Ranges:
     """Ranges of counts z with ``sums @ z`` as known and ``lower <= z <= most``; every solution serves all counts."""
 
-    def __init__(self, sums: Any, count: Array, lower: Array, most: float, low: Array, high: Array) -> None:
+    def __init__(self, sums: Any, count: Floats, lower: Floats, most: float, low: Floats, high: Floats) -> None:
         self.sums, self.lower, self.most, self.count = sums, lower, most, count
         self.known = sums @ (count - lower)
         self.low, self.high = low.copy(), high.copy()
 
-    def narrow(self, guarded: Mask, floor: int) -> list[int]:
+    def narrow(self, guarded: Booleans, floor: int) -> list[int]:
         """The first guarded counts, the smallest first, with a range narrower than the floor."""
         before = guarded & True
         while before.any():
@@ -128,10 +128,10 @@ class _Ranges:
                 break
         return out
 
-    def _open(self, guarded: Mask, floor: int) -> Mask:
+    def _open(self, guarded: Booleans, floor: int) -> Booleans:
         return guarded & (self.high - self.low < floor - TOLERANCE)
 
-    def _raise(self, cells: Mask, floor: int) -> None:
+    def _raise(self, cells: Booleans, floor: int) -> None:
         """As many of them as possible at once above their lowest by the floor: each in two parts, the first of them
         no larger than that and worth having.
         """
@@ -147,7 +147,7 @@ class _Ranges:
             whole[at] += found[len(self.count) :]
             self._seen(whole)
 
-    def _solve(self, worth: Array, sums: Any, most: float | Array) -> Array | None:
+    def _solve(self, worth: Floats, sums: Any, most: float | Floats) -> Floats | None:
         from scipy.optimize import linprog
 
         limit = np.broadcast_to(np.asarray(most, dtype=np.float64), worth.shape)
@@ -155,7 +155,7 @@ class _Ranges:
         found = linprog(worth, A_eq=sums, b_eq=self.known, bounds=bounds, method="highs")
         return np.asarray(found.x) if found.status == 0 else None
 
-    def _seen(self, found: Array | None) -> None:
+    def _seen(self, found: Floats | None) -> None:
         if found is not None:
             self.low = np.minimum(self.low, found + self.lower)
             self.high = np.maximum(self.high, found + self.lower)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import InputError
 from lightmeter.io.tables import Source
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Ties = Literal["file", "error", "expected"]
 TIES: tuple[Ties, ...] = ("file", "error", "expected")
 
@@ -35,7 +33,7 @@ class RankedTable:
         Rows that share their score with another of the same query.
     """
 
-    def __init__(self, score: Array, query: Indices, ties: Ties, *, name: str, source: Source) -> None:
+    def __init__(self, score: Floats, query: Integers, ties: Ties, *, name: str, source: Source) -> None:
         self.ties = ties
         self.order = np.argsort(-score, kind="stable")
         if len(query) and query.max() > 0:
@@ -80,7 +78,7 @@ class RankedTable:
         """Whether some exposure is shared between rows of equal score."""
         return self.ties == "expected" and self.tied > 0
 
-    def exposure(self, view: Array, cutoff: int | None = None, places: Indices | None = None) -> Array:
+    def exposure(self, view: Floats, cutoff: int | None = None, places: Integers | None = None) -> Floats:
         """Exposure of each place (of some): the view of its rank, or its mean over the block; 0 below the cutoff.
 
         ``view`` is that of ranks 1 .. :attr:`longest`.
@@ -96,7 +94,7 @@ class RankedTable:
             out[shared] = (total[end] - total[start]) / (end - start)
         return out
 
-    def inside(self, cutoff: int, places: Indices) -> Array:
+    def inside(self, cutoff: int, places: Integers) -> Floats:
         """How likely some places are among the first ``cutoff``: 0 or 1 but for a block that the cutoff divides."""
         start, end = self.start[places], self.end[places]
         return np.clip(cutoff - start, 0, end - start) / (end - start)
@@ -108,6 +106,6 @@ class RankedTable:
         return bool(((self.start < cutoff) & (cutoff < self.end)).any())
 
 
-def view_of(user: User, ranks: int) -> Array:
+def view_of(user: User, ranks: int) -> Floats:
     """What ranks 1 .. ``ranks`` are worth to a user who knows the rank only."""
     return np.asarray(user.view_at(np.arange(1.0, ranks + 1)), dtype=np.float64)

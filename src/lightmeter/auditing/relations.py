@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Integers
 from lightmeter.auditing.masking import Cells
 from lightmeter.auditing.table import Attribute
 
-Indices = NDArray[np.int64]
 
-
-def cells_of(attributes: Sequence[Attribute], query: Indices | None = None, queries: int = 0) -> tuple[Cells, Indices]:
+def cells_of(
+    attributes: Sequence[Attribute], query: Integers | None = None, queries: int = 0
+) -> tuple[Cells, Integers]:
     """All cells with their sums.
 
     The groups of the attributes come first, each attribute's with its unknown last.
@@ -46,7 +46,7 @@ def cells_of(attributes: Sequence[Attribute], query: Indices | None = None, quer
     whole = [made.counted(c, everyone, 1, s, open_=query is None) for c, s in zip(codes, sizes, strict=True)]
     for at in whole:
         made.equal(at)
-    each: list[Indices] = []
+    each: list[Integers] = []
     if query is not None:
         each = [made.counted(c, query, queries, s) for c, s in zip(codes, sizes, strict=True)]
         length = made.add(np.bincount(query, minlength=queries))
@@ -69,7 +69,7 @@ def cells_of(attributes: Sequence[Attribute], query: Indices | None = None, quer
     return made.cells(), np.array([int(e[0, 0]) - 1 for e in each], dtype=np.int64)
 
 
-def _blocks(one: Attribute, other: Attribute) -> tuple[Indices, Indices, int] | None:
+def _blocks(one: Attribute, other: Attribute) -> tuple[Integers, Integers, int] | None:
     """The block of each group of two attributes, the unknown left out; None where all are one block."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -86,11 +86,11 @@ def _blocks(one: Attribute, other: Attribute) -> tuple[Indices, Indices, int] | 
 
 def _relate(
     made: _Made,
-    codes: tuple[Indices, Indices],
-    cells: tuple[Indices, Indices],
-    blocks: tuple[Indices, Indices, int],
-    stratum: Indices,
-) -> list[Indices]:
+    codes: tuple[Integers, Integers],
+    cells: tuple[Integers, Integers],
+    blocks: tuple[Integers, Integers, int],
+    stratum: Integers,
+) -> list[Integers]:
     """Blocks have the same rows under both attributes, but for those unknown under one; the cells of these."""
     strata, many = cells[0].shape[0], blocks[2]
     group = [np.append(b, many)[c] for b, c in zip(blocks[:2], codes, strict=True)]  # `many`: unknown
@@ -113,15 +113,15 @@ class _Made:
     """Cells and sums, as they are collected. In a sum a cell stands as its number + 1, or minus that."""
 
     def __init__(self) -> None:
-        self.counts: list[Indices] = []
-        self.latent: list[NDArray[np.bool_]] = []
-        self.open: list[NDArray[np.bool_]] = []
-        self.row: list[Indices] = []
-        self.entry: list[Indices] = []
-        self.with_size: list[tuple[Indices, Indices]] = []
+        self.counts: list[Integers] = []
+        self.latent: list[Booleans] = []
+        self.open: list[Booleans] = []
+        self.row: list[Integers] = []
+        self.entry: list[Integers] = []
+        self.with_size: list[tuple[Integers, Integers]] = []
         self.size = self.sums = 0
 
-    def add(self, counts: Indices, *, latent: bool = False, open_: bool = True) -> Indices:
+    def add(self, counts: Integers, *, latent: bool = False, open_: bool = True) -> Integers:
         """More cells; their numbers + 1."""
         self.counts.append(counts)
         self.latent.append(np.full(len(counts), latent))
@@ -129,19 +129,19 @@ class _Made:
         self.size += len(counts)
         return np.arange(self.size - len(counts), self.size) + 1
 
-    def counted(self, codes: Indices, stratum: Indices, strata: int, groups: int, *, open_: bool = True) -> Indices:
+    def counted(self, codes: Integers, stratum: Integers, strata: int, groups: int, *, open_: bool = True) -> Integers:
         """The cells of groups, a row a stratum."""
         counts = np.bincount(stratum * groups + codes, minlength=strata * groups)
         return self.add(counts, open_=open_).reshape(strata, groups)
 
-    def equal(self, *parts: Indices) -> None:
+    def equal(self, *parts: Integers) -> None:
         """A sum for each row of the parts: the parts side by side make a known number."""
         wide = np.concatenate(parts, axis=1)
         self.row.append(np.repeat(np.arange(len(wide)) + self.sums, wide.shape[1]))
         self.entry.append(wide.ravel())
         self.sums += len(wide)
 
-    def told_with(self, cells: Indices, size: Indices) -> None:
+    def told_with(self, cells: Integers, size: Integers) -> None:
         """Who is told one of the cells of a row is told its size."""
         self.with_size.append((cells.ravel() - 1, np.repeat(size - 1, cells.shape[1])))
 

@@ -13,13 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.auditing.ranked import RankedTable, view_of
 from lightmeter.auditing.sums import Asked, Cutoff, Sums
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 #: rows drawn for one attribute and score; where it does not suffice the whole list gets fewer resamples
 BUDGET = 60_000_000
 FEWEST = 100
@@ -40,29 +38,29 @@ class Strata:
         By group: where its places begin, how many they are, and how many members it has in the whole table.
     """
 
-    places: Indices
-    first: Indices
-    inside: Indices
-    size: Indices
+    places: Integers
+    first: Integers
+    inside: Integers
+    size: Integers
     depth: int
 
     @classmethod
-    def of(cls, codes: Indices, groups: int, depth: int) -> Strata:
+    def of(cls, codes: Integers, groups: int, depth: int) -> Strata:
         head = codes[:depth]
         inside = np.bincount(head, minlength=groups + 1)
         size = np.bincount(codes, minlength=groups + 1)
         return cls(np.argsort(head, kind="stable"), np.cumsum(inside) - inside, inside, size, depth)
 
-    def copies(self, rng: np.random.Generator) -> Indices:
+    def copies(self, rng: np.random.Generator) -> Integers:
         """How often each place is drawn in one resample; drawn in proportion to what lies within the depth."""
         many = self.size if self.depth == int(self.size.sum()) else rng.binomial(self.size, self.inside / self._sizes)
         which = np.repeat(np.arange(len(many)), many)
         drawn = (rng.random(len(which)) * self.inside[which]).astype(np.int64) + self.first[which]
-        out: Indices = np.bincount(self.places[drawn], minlength=self.depth)
+        out: Integers = np.bincount(self.places[drawn], minlength=self.depth)
         return out
 
     @property
-    def _sizes(self) -> Indices:
+    def _sizes(self) -> Integers:
         return np.maximum(self.size, 1)
 
 
@@ -78,9 +76,9 @@ def depth_for(ranked: RankedTable, cutoff: int) -> int:
 
 def resampled(
     ranked: RankedTable,
-    codes: Indices,
+    codes: Integers,
     groups: int,
-    label: Array | None,
+    label: Floats | None,
     asked: Asked,
     resamples: int,
     rng: np.random.Generator,
@@ -147,17 +145,17 @@ def resampled(
 class _Plain:
     """Ranks in segments that end at the cutoffs: a group's sums are those of the segments so far."""
 
-    def __init__(self, views: list[Array], ranks: list[int]) -> None:
+    def __init__(self, views: list[Floats], ranks: list[int]) -> None:
         self.ends, self.back = np.unique(ranks, return_inverse=True)
         self.segment = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
         self.views = views
 
-    def sums(self, copies: Indices, codes: Indices, size: int) -> tuple[Array, Array]:
+    def sums(self, copies: Integers, codes: Integers, size: int) -> tuple[Floats, Floats]:
         group = np.repeat(codes, copies)[: len(self.segment)]
         key = group * len(self.ends) + self.segment[: len(group)]
         cells = size * len(self.ends)
 
-        def total(view: Array | None) -> Array:
+        def total(view: Floats | None) -> Floats:
             by = np.bincount(key, None if view is None else view[: len(key)], minlength=cells)
             return by.reshape(size, -1).cumsum(axis=1).T[self.back].astype(np.float64)
 
@@ -167,13 +165,13 @@ class _Plain:
 class _Averaged:
     """As :class:`_Plain`, equal scores averaged: a block that a cutoff divides counts in part."""
 
-    def __init__(self, ranked: RankedTable, depth: int, views: list[Array], ranks: list[int]) -> None:
+    def __init__(self, ranked: RankedTable, depth: int, views: list[Floats], ranks: list[int]) -> None:
         block = ranked.block[:depth]
         self.last = np.flatnonzero(np.append(block[1:] != block[:-1], True))
         self.ranks = np.asarray(ranks)
         self.totals = [np.append(0.0, np.cumsum(v)) for v in views]
 
-    def sums(self, copies: Indices, codes: Indices, size: int) -> tuple[Array, Array]:
+    def sums(self, copies: Integers, codes: Integers, size: int) -> tuple[Floats, Floats]:
         ends = np.cumsum(copies)[self.last]
         begins = np.append(0, ends[:-1])
         below = np.append(0, ends)[np.searchsorted(ends, self.ranks, side="right")]
@@ -203,19 +201,19 @@ class _Averaged:
 class _Outside:
     """Labels of the places that are not drawn one by one, by group."""
 
-    mean: Array
-    variance: Array
+    mean: Floats
+    variance: Floats
     binary: bool
 
     @classmethod
-    def of(cls, label: Array, codes: Indices, size: int, depth: int) -> _Outside:
+    def of(cls, label: Floats, codes: Integers, size: int, depth: int) -> _Outside:
         rest, group = label[depth:], codes[depth:]
         count = np.maximum(np.bincount(group, minlength=size), 1)
         mean = np.bincount(group, rest, minlength=size) / count
         variance = np.bincount(group, rest**2, minlength=size) / count - mean**2
         return cls(mean, np.maximum(variance, 0.0), bool(((rest == 0) | (rest == 1)).all()))
 
-    def draw(self, many: Indices, rng: np.random.Generator) -> Array:
+    def draw(self, many: Integers, rng: np.random.Generator) -> Floats:
         """Sums of so many labels a group: exact for 0 and 1, else normal, since they are many."""
         if self.binary:
             return rng.binomial(many, np.clip(self.mean, 0.0, 1.0)).astype(np.float64)

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.auditing.figures import Figure
 from lightmeter.auditing.sums import Cutoff
 from lightmeter.auditing.table import UNKNOWN, Attribute
 from lightmeter.statistics import intervals
 
-Array = NDArray[np.float64]
 #: fewer of a group among the first k, or left out, and the interval of a rate is an exact one
 FEW = 10
 #: fewer resamples than this, and intervals are normal ones
@@ -66,7 +65,7 @@ class Drawn:
     #: rows are drawn on their own: counts are then such as exact intervals are made for
     independent: bool
 
-    def interval(self, figure: Figure, top: Array) -> tuple[Array, Array]:
+    def interval(self, figure: Figure, top: Floats) -> tuple[Floats, Floats]:
         """Ends for each group; ``top`` are the rows of each among the first k."""
         value = figure.value[0]
         low, high = np.full(value.shape, np.nan), np.full(value.shape, np.nan)
@@ -88,7 +87,7 @@ class Drawn:
             self._exact(figure, figure.count, figure.size, low, high)
         return low, high
 
-    def _exact(self, figure: Figure, count: Array, size: Array, low: Array, high: Array) -> None:
+    def _exact(self, figure: Figure, count: Floats, size: Floats, low: Floats, high: Floats) -> None:
         size = np.broadcast_to(size, count.shape)
         limit = FEW if self.independent else 1
         few = (count < limit) | (size - count < limit)
@@ -108,9 +107,9 @@ def rows_of(
     drawn: Drawn,
     attribute: Attribute,
     score: str,
-    count: Array,
-    top: Array,
-    hidden: NDArray[np.bool_],
+    count: Floats,
+    top: Floats,
+    hidden: Booleans,
     *,
     itself: bool = False,
 ) -> Iterator[Row]:

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.auditing.ranked import RankedTable, view_of
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
 Cutoff = int | None
 
 
@@ -34,14 +33,14 @@ class Sums:
         not known.
     """
 
-    count: Array
-    top: dict[Cutoff, Array] = field(default_factory=dict)
-    places: dict[Cutoff, Array] = field(default_factory=dict)
-    exposure: dict[tuple[User, Cutoff], Array] = field(default_factory=dict)
-    score: Array | None = None
-    above: Array | None = None
-    over: Array | None = None
-    label: Array | None = None
+    count: Floats
+    top: dict[Cutoff, Floats] = field(default_factory=dict)
+    places: dict[Cutoff, Floats] = field(default_factory=dict)
+    exposure: dict[tuple[User, Cutoff], Floats] = field(default_factory=dict)
+    score: Floats | None = None
+    above: Floats | None = None
+    over: Floats | None = None
+    label: Floats | None = None
 
     def at(self, cutoffs: Iterable[Cutoff]) -> Sums:
         """The sums at some of the cutoffs."""
@@ -58,7 +57,7 @@ class Asked:
     threshold: float | None = None
 
 
-def observed(ranked: RankedTable, codes: NDArray[np.int64], groups: int, label: Array | None, asked: Asked) -> Sums:
+def observed(ranked: RankedTable, codes: Integers, groups: int, label: Floats | None, asked: Asked) -> Sums:
     """The sums of the table as it is.
 
     Parameters
@@ -73,31 +72,31 @@ def observed(ranked: RankedTable, codes: NDArray[np.int64], groups: int, label: 
     return by_key(ranked, codes, groups, np.zeros(len(ranked), dtype=np.int64), 1, label, asked)
 
 
-def by_query(ranked: RankedTable, codes: NDArray[np.int64], groups: int, label: Array | None, asked: Asked) -> Sums:
+def by_query(ranked: RankedTable, codes: Integers, groups: int, label: Floats | None, asked: Asked) -> Sums:
     """The sums of each query, one row a query."""
     return by_key(ranked, codes, groups, ranked.query, len(ranked.sizes), label, asked)
 
 
 def by_key(
     ranked: RankedTable,
-    codes: NDArray[np.int64],
+    codes: Integers,
     groups: int,
-    row: NDArray[np.int64],
+    row: Integers,
     rows: int,
-    label: Array | None,
+    label: Floats | None,
     asked: Asked,
 ) -> Sums:
     """Sums by a key and group."""
     key = row * (groups + 1) + codes
     cells = rows * (groups + 1)
 
-    def total(what: Array | None) -> Array:
+    def total(what: Floats | None) -> Floats:
         return np.bincount(key, what, minlength=cells).reshape(rows, groups + 1).astype(np.float64)
 
     median = float(np.median(ranked.score))
     prefixes = _Prefixes(ranked, key, cells, asked.cutoffs)
     top = prefixes.sums(None)
-    exposure: dict[tuple[User, Cutoff], Array] = {}
+    exposure: dict[tuple[User, Cutoff], Floats] = {}
     for user in asked.users:
         of_user = prefixes.sums(view_of(user, ranked.longest))
         exposure |= {(user, k): v.reshape(rows, groups + 1) for k, v in of_user.items()}
@@ -116,7 +115,7 @@ def by_key(
 class _Prefixes:
     """Sums over the first k places for many k in one pass: each place counts from the first cutoff that holds it."""
 
-    def __init__(self, ranked: RankedTable, key: NDArray[np.int64], cells: int, cutoffs: tuple[Cutoff, ...]) -> None:
+    def __init__(self, ranked: RankedTable, key: Integers, cells: int, cutoffs: tuple[Cutoff, ...]) -> None:
         self.ranked, self.key, self.cells, self.cutoffs = ranked, key, cells, cutoffs
         ranks = np.array([ranked.longest if k is None else k for k in cutoffs])
         self.ends, self.back = np.unique(ranks, return_inverse=True)
@@ -124,7 +123,7 @@ class _Prefixes:
         self.whole = segment < len(self.ends)
         self.at = (key * len(self.ends) + segment)[self.whole]
 
-    def sums(self, view: Array | None) -> dict[Cutoff, Array]:
+    def sums(self, view: Floats | None) -> dict[Cutoff, Floats]:
         """By cutoff, one number a cell: of the view, or of the places themselves."""
         worth = None if view is None else self.ranked.exposure(view)[self.whole]
         by = np.bincount(self.at, worth, minlength=self.cells * len(self.ends)).reshape(self.cells, -1)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Floats, Integers
 from lightmeter.errors import InputError, LightmeterError, suggest
 from lightmeter.io.binning import bin_values, names_of
 from lightmeter.io.checks import identifiers, known_cells, numbers
@@ -17,8 +17,6 @@ from lightmeter.io.sources import is_path
 from lightmeter.io.tables import Source
 from lightmeter.io.tabular import Table, read_table, table_shape
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
 #: the row of those whose group is not known
 UNKNOWN = "unknown"
 
@@ -46,7 +44,7 @@ class Attribute:
     name: str
     values: tuple[str, ...]
     codes: Codes
-    counts: NDArray[np.int64]
+    counts: Integers
     parts: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
 
@@ -74,11 +72,11 @@ class AuditTable:
         Where the table came from.
     """
 
-    scores: dict[str, Array]
+    scores: dict[str, Floats]
     attributes: list[Attribute]
-    label: Array | None
+    label: Floats | None
     label_name: str | None
-    query: NDArray[np.int64]
+    query: Integers
     queries: list[str] | None
     source: Source
     ignored: dict[str, int] = field(default_factory=dict)
@@ -184,7 +182,7 @@ def _need(frame: pl.DataFrame, name: str, what: str, source: Source) -> str:
     )
 
 
-def _label(column: pl.Series, source: Source) -> Array:
+def _label(column: pl.Series, source: Source) -> Floats:
     if column.dtype == pl.String:
         # yes and no by name: a table of True and False is common
         lowered = column.str.to_lowercase()

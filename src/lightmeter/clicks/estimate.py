@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.clicks import identify, model, pairs, rates
 from lightmeter.clicks.identify import reasons_of
 from lightmeter.clicks.log import Cells, add_up, checked, depth_of, read_clicks
@@ -16,7 +16,6 @@ from lightmeter.data.codes import values_of
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.terms.parameters import Number
 
-Array = NDArray[np.float64]
 Method = Literal["rate", "pbm", "pairs"]
 METHODS: tuple[str, ...] = get_args(Method)
 _FEW_QUERIES = 20
@@ -171,7 +170,7 @@ def estimate(
 
 def _fit(
     cells: Cells, method: str, reference: int, resamples: int, rng: np.random.Generator
-) -> tuple[Array, Array, list[str]]:
+) -> tuple[Floats, Floats, list[str]]:
     """The weights, those of the replicates, and remarks."""
     if method == "rate":
         weight, replicates = rates.rates(cells, reference), rates.rate_replicates(cells, reference, resamples, rng)
@@ -195,7 +194,7 @@ def _fit(
     return weight, replicates, [*remarks, *_agreement(seen, weight, reference, rng)]
 
 
-def _agreement(seen: Cells, weight: Array, reference: int, rng: np.random.Generator) -> list[str]:
+def _agreement(seen: Cells, weight: Floats, reference: int, rng: np.random.Generator) -> list[str]:
     """Whether the model's curve is that of the pairs, which few showings do not bias."""
     other = pairs.fit(pairs.harvest(seen), reference)
     error = _spread(pairs.pair_replicates(seen, reference, _CHECKS, rng), 0.5)[0]
@@ -210,14 +209,14 @@ def _agreement(seen: Cells, weight: Array, reference: int, rng: np.random.Genera
     ]
 
 
-def _only(cells: Cells, ranks: NDArray[np.int64]) -> Cells:
+def _only(cells: Cells, ranks: Integers) -> Cells:
     """The cells at some ranks, numbered anew."""
     kept = cells.some(np.isin(cells.rank, ranks))
     rank = np.searchsorted(ranks, kept.rank)
     return Cells(kept.query, kept.pair, rank, kept.shown, kept.clicks, kept.queries, len(ranks))
 
 
-def _spread(replicates: Array, level: float) -> Array:
+def _spread(replicates: Floats, level: float) -> Floats:
     """Standard error and interval by rank; NaN where too many replicates have no value."""
     good = np.isfinite(replicates)
     enough = (good.mean(axis=0) >= 1.0 - _LOST) & (good.sum(axis=0) > 1)
@@ -228,13 +227,13 @@ def _spread(replicates: Array, level: float) -> Array:
     return out
 
 
-def _queries(cells: Cells) -> Array:
+def _queries(cells: Cells) -> Floats:
     """Queries seen at each rank."""
     distinct = values_of(cells.rank * cells.queries + cells.query)
     return np.bincount(distinct // cells.queries, minlength=cells.ranks).astype(np.float64)
 
 
-def _randomised(cells: Cells, weight: Array, replicates: Array, reference: int, rng: np.random.Generator) -> str:
+def _randomised(cells: Cells, weight: Floats, replicates: Floats, reference: int, rng: np.random.Generator) -> str:
     """What method 'rate' assumes, and whether the log looks like it.
 
     Documents seen at several ranks say what the curve is whatever the order; where ranks were random both agree.
@@ -255,7 +254,7 @@ def _randomised(cells: Cells, weight: Array, replicates: Array, reference: int, 
     )
 
 
-def _growth(weight: Array) -> list[str]:
+def _growth(weight: Floats) -> list[str]:
     """Where the curve grows, which stopping probabilities do not allow."""
     whole = weight[: int(np.argmax(np.isnan(weight)))] if np.isnan(weight).any() else weight
     up = np.flatnonzero(np.diff(whole) > 0)

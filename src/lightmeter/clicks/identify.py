@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.arrays import AnyArray, Booleans, Floats
 from lightmeter.clicks.log import Cells
 from lightmeter.clicks.pairs import harvest
 from lightmeter.errors import LightmeterError
@@ -23,7 +22,7 @@ REASONS = {
 _SHOWN = 6
 
 
-def reasons_of(cells: Cells, reference: int, least: float, *, connected: bool) -> NDArray[Any]:
+def reasons_of(cells: Cells, reference: int, least: float, *, connected: bool) -> AnyArray:
     """A reason for each rank that cannot be estimated, None for the others.
 
     Parameters
@@ -37,7 +36,7 @@ def reasons_of(cells: Cells, reference: int, least: float, *, connected: bool) -
     connected
         Whether ranks must be tied by documents seen at several of them.
     """
-    reasons: NDArray[Any] = np.full(cells.ranks, None, dtype=object)
+    reasons: AnyArray = np.full(cells.ranks, None, dtype=object)
     shown, clicks = cells.by_rank(cells.shown), cells.by_rank(cells.clicks)
     reasons[clicks == 0] = "no_click"
     reasons[shown < least] = "few_observations"
@@ -53,7 +52,7 @@ def reasons_of(cells: Cells, reference: int, least: float, *, connected: bool) -
     return reasons
 
 
-def near(cells: Cells, reference: int) -> NDArray[np.bool_]:
+def near(cells: Cells, reference: int) -> Booleans:
     """The ranks that clicks tie to the reference, in both directions.
 
     A tie from k to l is a click at k on a document also seen at l. With ties in one direction only, the likelihood
@@ -66,7 +65,7 @@ def near(cells: Cells, reference: int) -> NDArray[np.bool_]:
     return np.asarray(group == group[reference])
 
 
-def _refuse_reference(reasons: NDArray[Any], reference: int, shown: NDArray[np.float64], least: float) -> None:
+def _refuse_reference(reasons: AnyArray, reference: int, shown: Floats, least: float) -> None:
     at = reference + 1
     if reference < len(reasons) and reasons[reference] is None:
         return
@@ -79,7 +78,7 @@ def _refuse_reference(reasons: NDArray[Any], reference: int, shown: NDArray[np.f
     raise LightmeterError(f"the reference rank {at} cannot be estimated: {words}. {hint}")
 
 
-def _nothing(cells: Cells, reasons: NDArray[Any], reference: int, least: float) -> LightmeterError:
+def _nothing(cells: Cells, reasons: AnyArray, reference: int, least: float) -> LightmeterError:
     """The error where no rank but the reference can be estimated."""
     told = "; ".join(told_reasons(reasons))
     if "not_connected" not in reasons.tolist():
@@ -107,7 +106,7 @@ def _groups(cells: Cells) -> str:
     return ", ".join(sets[:_SHOWN]) + (", .." if count > _SHOWN else "")
 
 
-def told_reasons(reasons: NDArray[Any]) -> list[str]:
+def told_reasons(reasons: AnyArray) -> list[str]:
     """One text a reason, with the ranks it holds for."""
     kinds = dict.fromkeys(r for r in reasons.tolist() if r is not None)
     found = [(kind, np.flatnonzero([r == kind for r in reasons]) + 1) for kind in kinds]

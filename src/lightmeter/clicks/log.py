@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.checks import fault, first, identifiers, numbers
 from lightmeter.io.tables import Source
 from lightmeter.io.tabular import Columns, find, need, read_table, table_shape
 from lightmeter.terms.parameters import Number
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 #: a sum of weights whose products are still numbers
 HEAVY = 1e100
 LOG = "a table with the columns query, doc, rank, clicked and perhaps weight"
@@ -134,23 +132,23 @@ class Cells:
         How many there are. Ranks without a cell are possible, queries and pairs without one are not.
     """
 
-    query: Indices
-    pair: Indices
-    rank: Indices
-    shown: Array
-    clicks: Array
+    query: Integers
+    pair: Integers
+    rank: Integers
+    shown: Floats
+    clicks: Floats
     queries: int
     ranks: int
 
-    def by_rank(self, amount: Array | None = None) -> Array:
+    def by_rank(self, amount: Floats | None = None) -> Floats:
         """Sums over the cells of each rank; how many cells there are where no amount is given."""
         return np.bincount(self.rank, amount, minlength=self.ranks).astype(np.float64)
 
-    def by_pair(self, amount: Array | None = None) -> Array:
+    def by_pair(self, amount: Floats | None = None) -> Floats:
         """Sums over the cells of each pair, one for every cell."""
         return np.bincount(self.pair, amount)[self.pair].astype(np.float64)
 
-    def some(self, keep: NDArray[np.bool_]) -> Cells:
+    def some(self, keep: Booleans) -> Cells:
         """Some of the cells, with the codes of all."""
         return Cells(
             self.query[keep],
@@ -162,7 +160,7 @@ class Cells:
             self.ranks,
         )
 
-    def partners(self) -> Iterator[tuple[Indices, Indices]]:
+    def partners(self) -> Iterator[tuple[Integers, Integers]]:
         """Each two cells of one pair once, the upper rank first, as many at a time as there are pairs."""
         at = np.arange(len(self.pair))
         for lag in range(1, self.ranks):

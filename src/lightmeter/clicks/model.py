@@ -21,12 +21,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lightmeter.clicks.log import Cells, Indices
+from lightmeter.arrays import Floats, Integers
+from lightmeter.clicks.log import Cells
 from lightmeter.statistics.resampling import by_query, resampled
 
-Array = NDArray[np.float64]
 _NEAR = 1e-8
 _ROUNDS = 300
 _STEPS = 4
@@ -42,8 +41,8 @@ _LONGEST = 3.0
 class Fit:
     """The model fitted: examination by rank (the largest is 1), relevance by pair, and how it got there."""
 
-    examination: Array
-    relevance: Array
+    examination: Floats
+    relevance: Floats
     rounds: int
     converged: bool
     log_likelihood: float
@@ -63,7 +62,7 @@ def fit(cells: Cells, *, rounds: int = _ROUNDS, near: float = _NEAR) -> Fit:
     shown_pair = np.bincount(cells.pair, cells.shown, minlength=pairs)
     missed = cells.shown - cells.clicks
 
-    def maximised(e: Array, r: Array) -> tuple[Array, Array]:
+    def maximised(e: Floats, r: Floats) -> tuple[Floats, Floats]:
         looked, relevant = e[cells.rank], r[cells.pair]
         both = np.minimum(looked * relevant, _LARGEST)
         share = missed / (1.0 - both)
@@ -88,13 +87,13 @@ def fit(cells: Cells, *, rounds: int = _ROUNDS, near: float = _NEAR) -> Fit:
     return Fit(e, r, used, change < near, likelihood(cells, e, r))
 
 
-def likelihood(cells: Cells, e: Array, r: Array) -> float:
+def likelihood(cells: Cells, e: Floats, r: Floats) -> float:
     """Log-likelihood of examination and relevance."""
     both = np.minimum(e[cells.rank] * r[cells.pair], _LARGEST)
     return float(cells.clicks @ np.log(both) + (cells.shown - cells.clicks) @ np.log1p(-both))
 
 
-def _scaled(e: Array, r: Array) -> tuple[Array, Array]:
+def _scaled(e: Floats, r: Floats) -> tuple[Floats, Floats]:
     """The same with the largest examination 1; relevance stays within its bounds."""
     scale = e.max()
     return np.maximum(e / scale, _SMALL), np.clip(r * scale, _SMALL, _TOP)
@@ -107,12 +106,12 @@ class _Slopes:
     ``inverse``: 1 / curvature by the log relevance of the cell's pair; 0 where that is held at its upper bound.
     """
 
-    slope: Array
-    bend: Array
-    inverse: Array
+    slope: Floats
+    bend: Floats
+    inverse: Floats
 
     @classmethod
-    def of(cls, cells: Cells, e: Array, r: Array) -> _Slopes:
+    def of(cls, cells: Cells, e: Floats, r: Floats) -> _Slopes:
         both = np.minimum(e[cells.rank] * r[cells.pair], _LARGEST)
         odds = both / (1.0 - both)
         missed = cells.shown - cells.clicks
@@ -120,14 +119,14 @@ class _Slopes:
         free = (r[cells.pair] < _TOP) | (cells.by_pair(slope) < 0)
         return cls(slope, bend, np.where(free, 1.0 / np.maximum(cells.by_pair(bend), _SMALL), 0.0))
 
-    def across(self, cells: Cells) -> Iterator[tuple[Indices, Indices, Array]]:
+    def across(self, cells: Cells) -> Iterator[tuple[Integers, Integers, Floats]]:
         """Mixed second derivatives between the ranks of one pair, relevance maximised out."""
         for upper, lower in cells.partners():
             one, other = np.concatenate([upper, lower]), np.concatenate([lower, upper])
             yield one, other, -self.bend[one] * self.bend[other] * self.inverse[one]
 
 
-def _newton(cells: Cells, e: Array, r: Array) -> tuple[Array, Array]:
+def _newton(cells: Cells, e: Floats, r: Floats) -> tuple[Floats, Floats]:
     """Newton's step in log examination and log relevance."""
     d, ranks = _Slopes.of(cells, e, r), cells.ranks
     matrix = np.diag(cells.by_rank(d.bend - d.bend**2 * d.inverse))
@@ -142,7 +141,7 @@ def _newton(cells: Cells, e: Array, r: Array) -> tuple[Array, Array]:
     return step, np.clip(moved * inverse, -_LONGEST, _LONGEST)
 
 
-def _solved(matrix: Array, gradient: Array, pinned: int) -> Array:
+def _solved(matrix: Floats, gradient: Floats, pinned: int) -> Floats:
     """Steps of log examination, one rank held where it is; ``[.., ranks, ranks]`` and ``[.., ranks]`` are changed."""
     at = np.arange(matrix.shape[-1])
     matrix[:, at, at] += 1e-10 * matrix[:, at, at].sum(-1, keepdims=True) + _SMALL
@@ -153,7 +152,7 @@ def _solved(matrix: Array, gradient: Array, pinned: int) -> Array:
     return np.clip(np.linalg.solve(matrix, gradient[..., None])[..., 0], -_LONGEST, _LONGEST)
 
 
-def model_replicates(cells: Cells, fitted: Fit, reference: int, resamples: int, rng: np.random.Generator) -> Array:
+def model_replicates(cells: Cells, fitted: Fit, reference: int, resamples: int, rng: np.random.Generator) -> Floats:
     """Weights of bootstrap replicates, ``[replicates, ranks]``; NaN for a rank that a replicate did not draw."""
     ranks = cells.ranks
     d = _Slopes.of(cells, fitted.examination, fitted.relevance)

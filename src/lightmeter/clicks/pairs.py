@@ -19,19 +19,18 @@ each document was seen.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.clicks.log import Cells
 from lightmeter.statistics.resampling import by_query, resampled
 
-Array = NDArray[np.float64]
 _STEPS = 100
 _NEAR = 1e-12
 _LONGEST = 1.0
 _LOWEST = 40.0
 
 
-def harvest(cells: Cells) -> Array:
+def harvest(cells: Cells) -> Floats:
     """A_kl of all queries together, ``[ranks, ranks]``."""
     out = np.zeros((cells.ranks, cells.ranks))
     for upper, lower in cells.partners():
@@ -40,7 +39,7 @@ def harvest(cells: Cells) -> Array:
     return out
 
 
-def fit(ratios: Array, reference: int, start: Array | None = None) -> Array:
+def fit(ratios: Floats, reference: int, start: Floats | None = None) -> Floats:
     """Weights relative to the reference from A_kl, ``[.., ranks, ranks]``, by Newton's method on log w.
 
     ``start``: weights near the solution, where some are known.
@@ -68,7 +67,7 @@ def fit(ratios: Array, reference: int, start: Array | None = None) -> Array:
     return np.exp(log)
 
 
-def pair_replicates(cells: Cells, reference: int, resamples: int, rng: np.random.Generator) -> Array:
+def pair_replicates(cells: Cells, reference: int, resamples: int, rng: np.random.Generator) -> Floats:
     """Weights of bootstrap replicates, ``[replicates, ranks]``; NaN for a rank that has no partner in a replicate."""
     ranks = cells.ranks
     shape = (cells.queries, ranks * ranks)
@@ -86,5 +85,5 @@ def pair_replicates(cells: Cells, reference: int, resamples: int, rng: np.random
     return np.concatenate(made)
 
 
-def _counted(cells: Cells, one: NDArray[np.int64], other: NDArray[np.int64]) -> Array:
+def _counted(cells: Cells, one: Integers, other: Integers) -> Floats:
     return cells.clicks[one] * cells.shown[other] / (cells.shown[one] + cells.shown[other])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.clicks.log import Cells
 from lightmeter.statistics.resampling import by_query, resampled
 
-Array = NDArray[np.float64]
 
-
-def rates(cells: Cells, reference: int) -> Array:
+def rates(cells: Cells, reference: int) -> Floats:
     """Clicks over showings of each rank, relative to the reference rank (counted from 0).
 
     ``w_k = (sum of clicks at k / showings at k) / (the same at the reference)``. Where documents were put at ranks at
@@ -21,7 +19,7 @@ def rates(cells: Cells, reference: int) -> Array:
     return _relative(cells.by_rank(cells.clicks), cells.by_rank(cells.shown), reference)
 
 
-def rate_replicates(cells: Cells, reference: int, resamples: int, rng: np.random.Generator) -> Array:
+def rate_replicates(cells: Cells, reference: int, resamples: int, rng: np.random.Generator) -> Floats:
     """The rates of bootstrap replicates, ``[replicates, ranks]``; NaN for a rank that a replicate did not draw."""
     ranks = cells.ranks
     sums = by_query(
@@ -35,7 +33,7 @@ def rate_replicates(cells: Cells, reference: int, resamples: int, rng: np.random
     )
 
 
-def _relative(clicks: Array, shown: Array, reference: int) -> Array:
+def _relative(clicks: Floats, shown: Floats, reference: int) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = clicks / shown
         return rate / rate[..., reference, None]

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import AnyArray, Floats
 from lightmeter.clicks.identify import told_reasons
 from lightmeter.models.users import Attention
 
-Array = NDArray[np.float64]
 _DIGITS = 6
 
 
@@ -44,15 +43,15 @@ class AttentionEstimate:
 
     method: str
     reference: int
-    weight: Array
-    se: Array
-    low: Array
-    high: Array
-    shown: Array
-    clicks: Array
-    documents: Array
-    queries: Array
-    reason: NDArray[Any]
+    weight: Floats
+    se: Floats
+    low: Floats
+    high: Floats
+    shown: Floats
+    clicks: Floats
+    documents: Floats
+    queries: Floats
+    reason: AnyArray
     n: int
     level: float
     resamples: int

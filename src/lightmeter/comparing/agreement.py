@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.comparing.columns import Column
 from lightmeter.models.divergences import JSD
 from lightmeter.statistics.correlation import kendalls, taus_over_queries
 from lightmeter.statistics.rank_overlap import rbo, tau_ap
 
-Array = NDArray[np.float64]
 CORRELATIONS = {
     "measure_a": pl.String,
     "measure_b": pl.String,
@@ -90,7 +89,7 @@ class _Found:
 
 
 def disagreements(
-    columns: list[Column], pairs: NDArray[np.int64], queries: list[str], runs: list[str], shown: int
+    columns: list[Column], pairs: Integers, queries: list[str], runs: list[str], shown: int
 ) -> pl.DataFrame:
     """Queries on which one measure puts one run first and the other measure the other.
 
@@ -140,7 +139,7 @@ def disagreements(
     return pl.DataFrame(rows, schema=DISAGREEMENTS, orient="row")
 
 
-def outliers(columns: list[Column], pairs: NDArray[np.int64]) -> pl.DataFrame:
+def outliers(columns: list[Column], pairs: Integers) -> pl.DataFrame:
     """Which divergence is the odd one out, among measures that differ in their divergence only.
 
     ``cases``: how often (over queries and pairs of runs) a measure disagrees with all the others while they agree;
@@ -167,16 +166,14 @@ def outliers(columns: list[Column], pairs: NDArray[np.int64]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=OUTLIERS, orient="row")
 
 
-def _unit(column: Column, pairs: NDArray[np.int64]) -> float:
+def _unit(column: Column, pairs: Integers) -> float:
     """Standard deviation of the differences of a column, from no more pairs than are needed for that."""
     some = pairs[:: max(1, len(pairs) * column.n // _PIECE)]
     deviation = float(np.std(column.common[some[:, 0]] - column.common[some[:, 1]]))
     return deviation if deviation > column.tol else 1.0
 
 
-def _pieces(
-    columns: list[Column], pairs: NDArray[np.int64], units: list[float]
-) -> Iterator[tuple[NDArray[np.int64], list[Array]]]:
+def _pieces(columns: list[Column], pairs: Integers, units: list[float]) -> Iterator[tuple[Integers, list[Floats]]]:
     """Some queries at a time: their numbers, and the differences of each column ``[pairs, queries]``, better is above
     0, undefined and equal is 0.
     """

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Integers
 from lightmeter.comparing.columns import Column
 from lightmeter.comparing.why import Moved, Reasons
 
@@ -40,7 +40,7 @@ def changes(
     columns: list[Column],
     runs: list[str],
     queries: list[str],
-    codes: NDArray[np.int64] | None,
+    codes: Integers | None,
     baseline: int | None,
     shown: int,
     reasons: Reasons | None,
@@ -70,7 +70,7 @@ def changes(
     return pl.DataFrame(rows, schema=CHANGES, orient="row"), pl.DataFrame(moved, schema=MOVED, orient="row")
 
 
-def _extremes(column: Column, baseline: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _extremes(column: Column, baseline: int | None) -> tuple[Integers, Integers]:
     """The two runs of each query that are compared."""
     goodness = column.sign * np.where(column.defined, column.scores, 0.0)
     if baseline is None:

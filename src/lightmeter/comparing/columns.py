@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.measures.base import Measure
 from lightmeter.results.result import Result
 from lightmeter.statistics.scores import tolerance
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -33,19 +31,19 @@ class Column:
 
     measure: Measure
     group: str | None
-    scores: Array
+    scores: Floats
     left_out: dict[str, int]
 
     def __str__(self) -> str:
         return str(self.measure) if self.group is None else f"{self.measure} {self.group}"
 
     @cached_property
-    def defined(self) -> NDArray[np.bool_]:
+    def defined(self) -> Booleans:
         """Which queries are defined for all runs."""
         return np.asarray(~np.isnan(self.scores).any(axis=0))
 
     @cached_property
-    def common(self) -> Array:
+    def common(self) -> Floats:
         """Scores of the queries defined for all runs, ``[runs, n]``."""
         return self.scores[:, self.defined]
 
@@ -70,7 +68,7 @@ class Column:
         return tolerance(self.common)
 
     @cached_property
-    def mean(self) -> Array:
+    def mean(self) -> Floats:
         """Means over the queries defined for all runs, ``[runs]``; NaN where there is none."""
         return self.common.mean(axis=1) if self.n else np.full(len(self.scores), np.nan)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.comparing.columns import Column
 from lightmeter.comparing.testing import Plan
 from lightmeter.results.result import Result
@@ -148,7 +148,7 @@ class Comparison:
         """The pairs that differ significantly: ``p_adjusted`` below alpha."""
         return self.pairs.filter(pl.col("p_adjusted") < self.plan.alpha)
 
-    def matrix(self, measure: Any, what: str = "p_adjusted", group: str | None = None) -> NDArray[np.float64]:
+    def matrix(self, measure: Any, what: str = "p_adjusted", group: str | None = None) -> Floats:
         """One column of :attr:`pairs` for one measure, ``[runs, runs]``; NaN where a pair was not tested.
 
         ``difference`` and ``effect`` are row minus column.

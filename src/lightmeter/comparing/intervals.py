@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.comparing.columns import Column
 from lightmeter.errors import LightmeterError
 from lightmeter.results.result import Result
@@ -16,7 +16,6 @@ from lightmeter.statistics.bootstrap import Intervals, bootstrap_intervals
 from lightmeter.statistics.resampling import draws
 from lightmeter.statistics.scores import share, stream, whole
 
-Array = NDArray[np.float64]
 INTERVALS = {
     "run": pl.String,
     "measure": pl.String,
@@ -37,14 +36,12 @@ _AT_A_TIME = 1 << 23
 class Ends:
     """Intervals of some rows, and why one has none."""
 
-    low: Array
-    high: Array
+    low: Floats
+    high: Floats
     reason: list[str | None]
 
 
-def intervals_of_columns(
-    columns: list[Column], pairs: NDArray[np.int64], level: float, rng: int
-) -> list[tuple[Ends, Ends]]:
+def intervals_of_columns(columns: list[Column], pairs: Integers, level: float, rng: int) -> list[tuple[Ends, Ends]]:
     """For each column the intervals of its runs' means and of its pairs' differences, over the queries that it uses.
 
     Columns of the same queries are resampled together: what costs time is to draw queries, not to add them up.
@@ -67,7 +64,7 @@ def intervals_of_columns(
     return out
 
 
-def _together(scores: list[Array], pairs: NDArray[np.int64], level: float, rng: int) -> list[tuple[Ends, Ends]]:
+def _together(scores: list[Floats], pairs: Integers, level: float, rng: int) -> list[tuple[Ends, Ends]]:
     # each column in its own unit: what counts as no difference follows from its largest score
     units = [float(np.abs(x).max(initial=0.0)) or 1.0 for x in scores]
     rows = [np.concatenate([x, x[pairs[:, 0]] - x[pairs[:, 1]]]) / u for x, u in zip(scores, units, strict=True)]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lightmeter.arrays import Booleans
 
 #: more groups of runs than this are no longer compact
 _MOST = 500
@@ -38,7 +39,7 @@ def letters(order: Sequence[int], different: Any) -> list[str] | None:
     >>> letters([0, 1, 2], [[False, False, True], [False, False, False], [True, False, False]])
     ['a', 'ab', 'b']
     """
-    differ: NDArray[np.bool_] = np.asarray(different, dtype=bool)
+    differ: Booleans = np.asarray(different, dtype=bool)
     place = {run: i for i, run in enumerate(order)}
     groups = [(1 << len(order)) - 1]
     for i, j in zip(*np.nonzero(np.triu(differ, 1)), strict=True):

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.comparing.columns import Column
 from lightmeter.comparing.intervals import Ends
 from lightmeter.statistics.adjust import adjusted
 from lightmeter.statistics.paired import paired_test
 from lightmeter.statistics.tukey import Form, randomised_tukey
 
-Array = NDArray[np.float64]
 TESTS = ("tukey", "t", "wilcoxon", "randomization", "bootstrap")
 #: resamples unless more are asked for, or needed so that something can be significant
 RESAMPLES = 5000
@@ -63,11 +62,11 @@ class Plan:
     adjust: str
     resamples: int
     rng: int
-    pairs: NDArray[np.int64]
+    pairs: Integers
     form: Form
 
 
-def pairs_of(runs: int, baseline: int | None) -> NDArray[np.int64]:
+def pairs_of(runs: int, baseline: int | None) -> Integers:
     """All pairs of runs, or each run with the baseline (the second of the pair)."""
     if baseline is not None:
         return np.array([(i, baseline) for i in range(runs) if i != baseline], dtype=np.int64).reshape(-1, 2)
@@ -89,10 +88,10 @@ def enough(test: str, tests: int, alpha: float) -> int:
 class Tested:
     """Tests of one column: an entry a pair."""
 
-    difference: Array
-    p: Array
-    effect: Array
-    normality: Array
+    difference: Floats
+    p: Floats
+    effect: Floats
+    normality: Floats
     reason: list[str | None]
 
 
@@ -147,14 +146,14 @@ def table_of_pairs(columns: list[Column], runs: list[str], plan: Plan, ends: lis
     return pl.concat(frames)
 
 
-def _wins(column: Column, plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _wins(column: Column, plan: Plan) -> tuple[Integers, Integers, Integers]:
     """Queries on which the first run is better, worse, and neither."""
     better = column.sign * (column.common[plan.pairs[:, 0]] - column.common[plan.pairs[:, 1]])
     wins, losses = (better > column.tol).sum(axis=1), (better < -column.tol).sum(axis=1)
     return wins, losses, column.n - wins - losses
 
 
-def different(column: Column, pairs: pl.DataFrame, plan: Plan, runs: int) -> NDArray[np.bool_]:
+def different(column: Column, pairs: pl.DataFrame, plan: Plan, runs: int) -> Booleans:
     """Which pairs of runs differ significantly, ``[runs, runs]``; ``pairs`` are those of the column."""
     out = np.zeros((runs, runs), dtype=bool)
     below = pairs["p_adjusted"].to_numpy() < plan.alpha

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.comparing.columns import Column
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.rankings import Ranked
@@ -18,7 +18,6 @@ from lightmeter.measures.group_targets import distribution
 from lightmeter.models.targets import Target
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
 #: documents told for each query
 FEW = 3
 #: ranks that counts and shares are told of, at most
@@ -78,9 +77,7 @@ class Reasons:
             told.append("moved (rank in each run): " + ", ".join(map(str, moved)))
         return "; ".join(told) or None, moved
 
-    def _moved(
-        self, measure: Measure, one: Ranked, a: NDArray[np.int64], two: Ranked, b: NDArray[np.int64]
-    ) -> list[Moved]:
+    def _moved(self, measure: Measure, one: Ranked, a: Integers, two: Ranked, b: Integers) -> list[Moved]:
         ranks: dict[str, list[int | None]] = {}
         rows: dict[str, tuple[Ranked, int]] = {}
         for side, (ranked, mine) in enumerate(((one, a), (two, b))):
@@ -117,9 +114,7 @@ class Reasons:
         _, codes, weight = attribute.pairs(ranked.member_row(measure.attribute)[[row]], split=False)
         return "|".join(attribute.values[c] for c, w in zip(codes, weight, strict=True) if w > 0) or None
 
-    def _counts(
-        self, measure: Measure, one: Ranked, a: NDArray[np.int64], two: Ranked, b: NDArray[np.int64]
-    ) -> list[str]:
+    def _counts(self, measure: Measure, one: Ranked, a: Integers, two: Ranked, b: Integers) -> list[str]:
         judgments = self.context.collection.judgments
         if judgments is None or measure.attribute is not None:
             return []
@@ -130,9 +125,7 @@ class Reasons:
             counts.append(int((judgments.grade[at[at >= 0]] > 0).sum()))
         return [f"relevant in the first {k}: {counts[0]}/{counts[1]}"]
 
-    def _shares(
-        self, measure: Measure, one: Ranked, a: NDArray[np.int64], two: Ranked, b: NDArray[np.int64], query: int
-    ) -> list[str]:
+    def _shares(self, measure: Measure, one: Ranked, a: Integers, two: Ranked, b: Integers, query: int) -> list[str]:
         """The two values whose shares among the first documents differ most, with their target."""
         if measure.attribute is None:
             return []
@@ -153,7 +146,7 @@ class Reasons:
         ]
         return [f"known documents in the first {k}: {', '.join(told)}"]
 
-    def _achieved(self, attribute: Attribute, ranked: Ranked, rows: NDArray[np.int64]) -> Array:
+    def _achieved(self, attribute: Attribute, ranked: Ranked, rows: Integers) -> Floats:
         """Shares of the values among the documents whose membership is known."""
         entries = ranked.member_row(attribute.name)[rows]
         _, codes, weight = attribute.pairs(entries, split=True)
@@ -169,7 +162,7 @@ class Reasons:
         return dict(zip(values.tolist(), shares.tolist(), strict=True))
 
 
-def _rows(ranked: Ranked, query: int) -> NDArray[np.int64]:
+def _rows(ranked: Ranked, query: int) -> Integers:
     """Rows of a query's ranking in rank order; none where the run does not answer it."""
     found = np.flatnonzero(ranked.query == query)
     if not len(found):
@@ -178,7 +171,7 @@ def _rows(ranked: Ranked, query: int) -> NDArray[np.int64]:
     return places if ranked.order is None else ranked.order[places]
 
 
-def _weight(measure: Measure, rank: Array) -> Array:
+def _weight(measure: Measure, rank: Floats) -> Floats:
     """How much a measure looks at a rank, 0 for what is not ranked or below the cutoff."""
     user = measure if isinstance(measure, User) else getattr(measure, "user", None)
     seen = np.isfinite(rank) & (rank <= (measure.cutoff or np.inf))

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Floats, Integers
 from lightmeter.data.codes import codes_of, freeze
 from lightmeter.data.ids import IdIndex
 from lightmeter.errors import InputError
 from lightmeter.io.tables import AttributeTable, Kind
 
-Array = NDArray[np.float64]
 #: what the row of documents of unknown membership is called
 UNKNOWN_GROUP = "unknown"
 
@@ -33,9 +33,9 @@ class Attribute:
     kind: Kind
     ordinal: bool
     index: IdIndex
-    codes: NDArray[np.int32]
-    indptr: NDArray[np.int64] | None = None
-    weights: Array | None = None
+    codes: Codes
+    indptr: Integers | None = None
+    weights: Floats | None = None
     by_query: bool = False
     cells: str = ""
 
@@ -44,7 +44,7 @@ class Attribute:
         """Unique entries from the long table of a reader."""
         frame = table.frame
         by_query = "query" in frame.columns
-        query: NDArray[np.int32] | None = None
+        query: Codes | None = None
         keys = ["doc"]
         if by_query:
             known = set(vocabulary)
@@ -68,7 +68,7 @@ class Attribute:
         weights = freeze(frame["weight"].to_numpy().astype(np.float64))
         return cls(table.name, table.values, table.kind, table.ordinal, index, codes, indptr, weights, by_query)
 
-    def pairs(self, entries: NDArray[np.integer], *, split: bool) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    def pairs(self, entries: NDArray[np.integer], *, split: bool) -> tuple[Integers, Codes, Floats]:
         """Memberships of some entries in long form.
 
         Parameters

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.attributes import Attribute, merge_attributes
 from lightmeter.data.codes import freeze
 from lightmeter.data.intersections import JOIN, intersection
@@ -23,8 +23,6 @@ from lightmeter.data.judgments import Judgments
 from lightmeter.data.run import Run
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.io.tables import IntentTable, JudgmentTable, RunTable, Source
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,8 @@ class Collection:
     targets: pl.DataFrame | None = None
     intents: IntentTable | None = None
     segments: list[str | None] | None = None
-    query_weight: Array | None = None
-    requests: NDArray[np.int64] | None = None
+    query_weight: Floats | None = None
+    requests: Integers | None = None
     inputs: tuple[Source, ...] = ()
     ignored: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -75,12 +73,12 @@ class Collection:
         )
 
     @cached_property
-    def evaluated(self) -> NDArray[np.int64]:
+    def evaluated(self) -> Integers:
         """Codes of the queries that count."""
         return np.flatnonzero(self.counts)
 
     @cached_property
-    def counts(self) -> NDArray[np.bool_]:
+    def counts(self) -> Booleans:
         """Which queries count: those judged, without judgments those with intents, without either those any run answers
         (and in the sequence, if any).
         """

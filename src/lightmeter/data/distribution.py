@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.sums import sum_by
 
-Array = NDArray[np.float64]
 #: position, value and share, one entry each
-Triple = tuple[NDArray[np.int64], NDArray[np.int64], Array]
+Triple = tuple[Integers, Integers, Floats]
 
 
 @dataclass(frozen=True)
@@ -21,21 +21,21 @@ class Distribution:
     A row without entries is undefined, for the reason ``reason``.
     """
 
-    indptr: NDArray[np.int64]
-    value: NDArray[np.int64]
-    share: Array
+    indptr: Integers
+    value: Integers
+    share: Floats
     shared: bool
     reason: str = "no_target"
 
     @classmethod
-    def one(cls, shares: Array) -> Distribution:
+    def one(cls, shares: Floats) -> Distribution:
         """One distribution for all queries."""
         value = np.arange(len(shares))
         return cls(np.array([0, len(shares)]), value, np.asarray(shares, dtype=np.float64), True)
 
     @classmethod
     def by_query(
-        cls, query: NDArray[np.integer], value: NDArray[np.integer], mass: Array, queries: int, reason: str
+        cls, query: NDArray[np.integer], value: NDArray[np.integer], mass: Floats, queries: int, reason: str
     ) -> Distribution:
         """Shares of masses summed by query and value."""
         keys, at = np.unique(query.astype(np.int64) * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
@@ -55,7 +55,7 @@ class Distribution:
         at = np.repeat(self.indptr[row], count) + within
         return position, self.value[at], self.share[at]
 
-    def defined(self, query: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def defined(self, query: NDArray[np.integer]) -> Booleans:
         """Which of some queries have a distribution."""
         row = np.zeros(len(query), dtype=np.int64) if self.shared else query.astype(np.int64)
         return self.indptr[row + 1] > self.indptr[row]

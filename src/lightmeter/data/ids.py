@@ -13,12 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Integers
 from lightmeter.io.id_column import IdColumn, as_series
 from lightmeter.io.threads import in_threads
 
 Hashes = NDArray[np.uint64]
 #: gives the groups of some rows
-GroupOf = Callable[[NDArray[np.int64]], NDArray[np.integer]]
+GroupOf = Callable[[Integers], NDArray[np.integer]]
 #: rows worked on at a time: their hashes stay in the cache
 STEP = 1 << 17
 #: bits a table of entries has at least, at most, and until when it stays in the cache
@@ -97,7 +98,7 @@ class IdIndex:
         ids: pl.Series | IdColumn,
         group: NDArray[np.integer] | GroupOf | None = None,
         hashes: Hashes | None = None,
-    ) -> NDArray[np.int32]:
+    ) -> Codes:
         """The entry of each row, -1 where it has none.
 
         Parameters
@@ -115,7 +116,7 @@ class IdIndex:
             hashes = hash_ids(ids)
         keys = hashes
 
-        def near(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        def near(start: int) -> tuple[Integers, Integers]:
             """Rows whose hash is in the index, and the entry that has it."""
             slot = (keys[start : start + STEP] >> self._shift).view(np.int64)
             rows = start + np.flatnonzero(self._bits.take(slot, mode="clip"))  # no slot is outside; clipping is faster
@@ -135,7 +136,7 @@ class IdIndex:
         out[rows[~same]] = -1
         return out
 
-    def _join(self, ids: pl.Series, group: NDArray[np.integer] | None) -> NDArray[np.int32]:
+    def _join(self, ids: pl.Series, group: NDArray[np.integer] | None) -> Codes:
         on = ["id"]
         entries = pl.DataFrame({"id": self.ids, "entry": np.arange(len(self.ids), dtype=np.int32)})
         rows = pl.DataFrame({"id": ids})
@@ -148,7 +149,7 @@ class IdIndex:
 
 
 def first_repeat(
-    ids: pl.Series | IdColumn, group: NDArray[np.integer] | GroupOf, offsets: NDArray[np.int64], hashes: Hashes
+    ids: pl.Series | IdColumn, group: NDArray[np.integer] | GroupOf, offsets: Integers, hashes: Hashes
 ) -> tuple[int, int] | None:
     """The first two rows of one group that have the same id, or None.
 
@@ -163,7 +164,7 @@ def first_repeat(
         parts.append(offsets[start : end + 1])
         start = end
 
-    def within(part: NDArray[np.int64]) -> tuple[int, int] | None:
+    def within(part: Integers) -> tuple[int, int] | None:
         rows = slice(int(part[0]), int(part[-1]))
         return _repeat_within(ids, belongs, rows, hashes[rows], np.diff(part))
 
@@ -171,7 +172,7 @@ def first_repeat(
 
 
 def _repeat_within(
-    ids: pl.Series | IdColumn, group: GroupOf, rows: slice, hashes: Hashes, lengths: NDArray[np.int64]
+    ids: pl.Series | IdColumn, group: GroupOf, rows: slice, hashes: Hashes, lengths: Integers
 ) -> tuple[int, int] | None:
     if bool((lengths == lengths[0]).all()):  # groups of one length lie side by side, each a row of its own
         ordered = np.sort(hashes.reshape(len(lengths), -1), axis=1)

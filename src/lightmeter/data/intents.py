@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Codes, Floats, Integers
 from lightmeter.data.codes import codes_of
 from lightmeter.data.ids import IdIndex
 from lightmeter.data.sums import sum_by
 
 if TYPE_CHECKING:
     from lightmeter.io.tables import IntentTable
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 class Intents:
@@ -39,23 +36,23 @@ class Intents:
         known = table.frame.filter(pl.col("query").is_in(vocabulary))
         shares = table.probabilities.filter(pl.col("query").is_in(vocabulary))
         query = codes_of(shares["query"], vocabulary)
-        self.intent_query: Codes = query.astype(np.int64)
-        self.probability: Array = shares["probability"].to_numpy().astype(np.float64)
+        self.intent_query: Integers = query.astype(np.int64)
+        self.probability: Floats = shares["probability"].to_numpy().astype(np.float64)
         named = shares.select("query", "intent").with_row_index("intent_code")
         rows = known.join(named, on=["query", "intent"], how="left", maintain_order="left")
         code = codes_of(rows["query"], vocabulary)
         rows = rows.with_columns(_q=pl.Series(code)).sort("_q", "doc", maintain_order=True)
         entries = rows.unique(["_q", "doc"], keep="first", maintain_order=True).select("_q", "doc")
-        self.entry_query: NDArray[np.int32] = entries["_q"].to_numpy().astype(np.int32)
+        self.entry_query: Codes = entries["_q"].to_numpy().astype(np.int32)
         self.index = IdIndex(entries["doc"].rechunk(), self.entry_query)
         fresh = rows.select((pl.struct("_q", "doc").rle_id()).alias("e"))["e"]
-        self.entry: Codes = fresh.to_numpy().astype(np.int64)
-        self.intent: Codes = rows["intent_code"].to_numpy().astype(np.int64)
-        self.grade: Array = np.maximum(rows["grade"].to_numpy().astype(np.float64), 0.0)
+        self.entry: Integers = fresh.to_numpy().astype(np.int64)
+        self.intent: Integers = rows["intent_code"].to_numpy().astype(np.int64)
+        self.grade: Floats = np.maximum(rows["grade"].to_numpy().astype(np.float64), 0.0)
         self.queries = len(vocabulary)
 
     @cached_property
-    def indptr(self) -> Codes:
+    def indptr(self) -> Integers:
         """Rows of each entry."""
         return np.searchsorted(self.entry, np.arange(len(self.entry_query) + 1))
 
@@ -65,17 +62,17 @@ class Intents:
         return float(self.grade.max(initial=0.0))
 
     @cached_property
-    def judged(self) -> NDArray[np.bool_]:
+    def judged(self) -> Booleans:
         """Which queries have intents."""
         return np.bincount(self.intent_query, minlength=self.queries) > 0
 
-    def covered(self, rel: float) -> NDArray[np.bool_]:
+    def covered(self, rel: float) -> Booleans:
         """Which intents have a document of at least grade ``rel``."""
         out = np.zeros(len(self.intent_query), dtype=bool)
         out[self.intent[self.grade >= rel]] = True
         return out
 
-    def weights(self, rel: float) -> Array:
+    def weights(self, rel: float) -> Floats:
         """Probability of each intent among those of its query that have a document of at least grade ``rel``."""
         mass = np.where(self.covered(rel), self.probability, 0.0)
         total = sum_by(self.intent_query, mass, self.queries)

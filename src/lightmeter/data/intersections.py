@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Integers
 from lightmeter.data.codes import freeze
 from lightmeter.errors import LightmeterError
 
@@ -97,7 +97,7 @@ def _label(code: int, parts: list[Attribute]) -> str:
     return JOIN.join(reversed(found))
 
 
-def _cells(present: NDArray[np.int64], parts: list[Attribute]) -> str:
+def _cells(present: Integers, parts: list[Attribute]) -> str:
     """How many combinations there are of how many, and which are empty."""
     number = int(np.prod([len(p.values) for p in parts], dtype=np.float64))
     told = f"{len(present)} of {number} combinations have documents"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.arrays import AnyArray, Floats, Integers
 from lightmeter.data.codes import changes_of, codes_of, freeze
 from lightmeter.data.ids import IdIndex
 from lightmeter.io.tables import JudgmentTable
 
-Array = NDArray[np.float64]
 T = TypeVar("T", bound=np.generic)
 
 
@@ -36,27 +36,27 @@ class Judgments:
         order = np.argsort(code, kind="stable")
         self.query = freeze(code[order])
         self.doc = table.frame["doc"].gather(order)
-        self.grade: Array = freeze(table.frame["grade"].to_numpy()[order].astype(np.float64))
+        self.grade: Floats = freeze(table.frame["grade"].to_numpy()[order].astype(np.float64))
         self.offsets = freeze(np.searchsorted(self.query, np.arange(len(vocabulary) + 1)).astype(np.int64))
-        self.gain: Array = freeze(np.maximum(self.grade, 0.0))
-        self.descending: Array = freeze(self.gain[np.lexsort((-self.gain, self.query))])
+        self.gain: Floats = freeze(np.maximum(self.grade, 0.0))
+        self.descending: Floats = freeze(self.gain[np.lexsort((-self.gain, self.query))])
         self.index = IdIndex(self.doc, self.query)
-        self._relevant: dict[float, NDArray[np.int64]] = {}
-        self._of_gain: dict[Hashable, NDArray[Any]] = {}
+        self._relevant: dict[float, Integers] = {}
+        self._of_gain: dict[Hashable, AnyArray] = {}
 
     @cached_property
-    def gain_or_0(self) -> Array:
+    def gain_or_0(self) -> Floats:
         """The gains, and a 0 behind them: what the code -1 (not judged) finds."""
         return freeze(np.append(self.gain, 0.0))
 
-    def once(self, key: Hashable, compute: Callable[[Array], NDArray[T]]) -> NDArray[T]:
+    def once(self, key: Hashable, compute: Callable[[Floats], NDArray[T]]) -> NDArray[T]:
         """A value of each of ``gain_or_0``, computed at the first call with this key."""
         if key not in self._of_gain:
             self._of_gain[key] = freeze(compute(self.gain_or_0))
         return self._of_gain[key]
 
     @cached_property
-    def levels(self) -> tuple[NDArray[np.int64], int]:
+    def levels(self) -> tuple[Integers, int]:
         """The level of each of ``gain_or_0``, from 0 for the lowest gain, and the number of levels."""
         gains = np.sort(self.gain_or_0)
         different = gains[changes_of(gains)]
@@ -68,11 +68,11 @@ class Judgments:
         return float(self.gain.max(initial=0.0))
 
     @cached_property
-    def judged(self) -> NDArray[np.int64]:
+    def judged(self) -> Integers:
         """Number of judged documents a query."""
         return freeze(np.diff(self.offsets))
 
-    def relevant(self, rel: float) -> NDArray[np.int64]:
+    def relevant(self, rel: float) -> Integers:
         """Number of documents a query with a grade of at least ``rel``."""
         if rel not in self._relevant:
             found = np.bincount(self.query[self.gain >= rel], minlength=len(self.offsets) - 1)

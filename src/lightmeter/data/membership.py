@@ -13,14 +13,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import AnyArray, Booleans, Codes, Floats, Integers
 from lightmeter.data import running_counts
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.distribution import Distribution
 from lightmeter.data.sums import sum_by
 
-Array = NDArray[np.float64]
 #: Attributes with more values than this are re-indexed within each ranking.
 FEW = 24
 #: Cells of a cube [rankings, ranks, values] worked on at once.
@@ -58,13 +57,13 @@ class Membership:
     attribute: Attribute
     size: int
     shape: tuple[int, int]
-    value: NDArray[np.int64]
-    places: NDArray[np.int64] | None
-    shares: Array | None
-    spread: Array | None
-    known: NDArray[np.bool_]
+    value: Integers
+    places: Integers | None
+    shares: Floats | None
+    spread: Floats | None
+    known: Booleans
     all_known: bool
-    multi: Array | None = None
+    multi: Floats | None = None
 
     @property
     def every(self) -> bool:
@@ -72,40 +71,40 @@ class Membership:
         return self.places is None
 
     @cached_property
-    def position(self) -> NDArray[np.int64]:
+    def position(self) -> Integers:
         """The place of each pair."""
         return np.arange(len(self.value)) if self.places is None else self.places
 
     @cached_property
-    def weight(self) -> Array:
+    def weight(self) -> Floats:
         """The weight of each pair."""
         return np.ones(len(self.value)) if self.shares is None else self.shares
 
     @cached_property
-    def ranking(self) -> NDArray[np.int64]:
+    def ranking(self) -> Integers:
         """The ranking of each pair."""
         if self.every:
             return np.repeat(np.arange(self.shape[0]), self.shape[1])
         return self.position // max(self.shape[1], 1)
 
     @cached_property
-    def rank(self) -> NDArray[np.int64]:
+    def rank(self) -> Integers:
         """The rank of each pair, from 0."""
         if self.every:
             return np.tile(np.arange(self.shape[1]), self.shape[0])
         return self.position % max(self.shape[1], 1)
 
-    def of_pairs(self, places: NDArray[Any]) -> NDArray[Any]:
+    def of_pairs(self, places: AnyArray) -> AnyArray:
         """What ``[rankings, ranks]`` holds at the place of each pair."""
         flat = places.reshape(-1)
         return flat if self.every else flat[self.position]
 
     @cached_property
-    def known_above(self) -> NDArray[np.int64]:
+    def known_above(self) -> Integers:
         """How many of the first k documents count, ``[rankings, ranks]``."""
         return np.cumsum(self.known, axis=1)
 
-    def columns(self, target: Distribution | None, query: NDArray[np.int32]) -> Columns:
+    def columns(self, target: Distribution | None, query: Codes) -> Columns:
         """The memberships beside a target, value by value."""
         rankings = self.shape[0]
         t_ranking, t_value, t_share = target.rows(query) if target is not None else _nothing()
@@ -138,16 +137,16 @@ class Columns:
 
     membership: Membership
     width: int
-    column: NDArray[np.int64]
-    q: Array
-    labels: NDArray[np.int64] | None
+    column: Integers
+    q: Floats
+    labels: Integers | None
     alike: bool = False
 
-    def target(self, ranking: NDArray[np.int64]) -> Array:
+    def target(self, ranking: Integers) -> Floats:
         """The targets of some rankings, ``[rankings, width]``, or ``[1, width]`` where all are alike."""
         return self.q[:1] if self.alike else self.q[ranking]
 
-    def total(self, weights: Array, *, full: bool = False) -> Array:
+    def total(self, weights: Floats, *, full: bool = False) -> Floats:
         """Sum of ``weights`` ``[rankings, ranks]`` by value, ``[rankings, width]``; ``full``: multi-valued documents
         count fully in each value.
         """
@@ -164,7 +163,7 @@ class Columns:
             out += (m.spread * weights).sum(axis=1, keepdims=True) / m.size
         return out
 
-    def shares(self, weights: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def shares(self, weights: Floats) -> tuple[Floats, Booleans]:
         """Weighted mean membership ``[rankings, width]``, and which rankings have any known document of weight."""
         m = self.membership
         mass = (weights if m.every else weights * m.known).sum(axis=1, keepdims=True)
@@ -173,7 +172,7 @@ class Columns:
         some = mass[:, 0] > 0
         return np.where(some[:, None], p, 0.0), some
 
-    def prefixes(self, depth: int) -> Iterator[tuple[slice, slice, Array, NDArray[np.bool_]]]:
+    def prefixes(self, depth: int) -> Iterator[tuple[slice, slice, Floats, Booleans]]:
         """Distributions over the first k documents, for k = 1 .. depth, in pieces that fit the cache.
 
         Yields
@@ -208,7 +207,7 @@ class Columns:
                 cube /= np.maximum(count[part, ranks], 1)
                 yield part, ranks, np.moveaxis(cube, 0, -1), count[part, ranks] > 0
 
-    def prefixes_at(self, places: NDArray[np.int64]) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
+    def prefixes_at(self, places: Integers) -> Iterator[tuple[Any, Floats, Booleans]]:
         """Distributions over the first k documents, at some ranks k of each ranking only, in pieces that fit the cache.
 
         What stands between two of these ranks is summed at once, so the cost follows their number.
@@ -238,7 +237,7 @@ class Columns:
         else:
             yield from self._summed_at(places, many)
 
-    def _counted_at(self, places: NDArray[np.int64]) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
+    def _counted_at(self, places: Integers) -> Iterator[tuple[Any, Floats, Booleans]]:
         """What :meth:`prefixes_at` yields where documents have one value at most, and values are few."""
         m, ranks = self.membership, self.membership.shape[1]
         column = self.column
@@ -257,9 +256,7 @@ class Columns:
             p /= np.maximum(count, 1)
             yield part, p.T, count > 0
 
-    def _summed_at(
-        self, places: NDArray[np.int64], many: NDArray[np.int64]
-    ) -> Iterator[tuple[Any, Array, NDArray[np.bool_]]]:
+    def _summed_at(self, places: Integers, many: Integers) -> Iterator[tuple[Any, Floats, Booleans]]:
         """What :meth:`prefixes_at` yields, whatever the memberships; ``many`` places a ranking."""
         m, (rankings, ranks) = self.membership, self.membership.shape
         wanted = np.zeros(m.shape, dtype=bool)
@@ -287,11 +284,11 @@ class Columns:
             p /= np.maximum(count, 1)
             yield here, p.T, count > 0
 
-    def _documents_above(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _documents_above(self, places: Integers) -> Integers:
         """How many documents that count there are down to some places."""
         m = self.membership
         return places % m.shape[1] + 1 if m.all_known else m.known_above.reshape(-1)[places]
 
 
-def _nothing() -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+def _nothing() -> tuple[Integers, Integers, Floats]:
     return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)

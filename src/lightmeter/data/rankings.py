@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Codes, Integers
 from lightmeter.data.codes import distinct
 from lightmeter.data.collection import Collection
 from lightmeter.data.run import Run
@@ -31,9 +31,7 @@ class TieCount:
     rankings: int
 
 
-def rank_order(
-    run: Run, ties: Ties, asked: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.int64] | None, TieCount]:
+def rank_order(run: Run, ties: Ties, asked: Booleans | None = None) -> tuple[Integers | None, TieCount]:
     """Rows of a run in rank order; ties count in the rankings ``asked`` for only, if that is given.
 
     Returns
@@ -52,7 +50,7 @@ def rank_order(
     score, starts = run.score, run.offsets[1:-1]
     falls = score[:-1] >= score[1:]
     falls[starts - 1] = True
-    order: NDArray[np.int64] | None = None
+    order: Integers | None = None
     if not falls.all():
         order = _by_score(run)
         score = score[order]
@@ -81,7 +79,7 @@ def rank_order(
     return order, count
 
 
-def _by_score(run: Run) -> NDArray[np.int64]:
+def _by_score(run: Run) -> Integers:
     """Rows sorted by score within each ranking, stable in file order."""
     order = np.empty(len(run), dtype=np.int64)
     for part in chunks_of_like_length(run.lengths, CELLS):
@@ -95,7 +93,7 @@ def _by_score(run: Run) -> NDArray[np.int64]:
     return order
 
 
-def chunks_of_like_length(lengths: NDArray[np.int64], cells: int) -> Iterator[NDArray[np.int64]]:
+def chunks_of_like_length(lengths: Integers, cells: int) -> Iterator[Integers]:
     """Indices in chunks whose padded size stays below ``cells`` (at least one each), like lengths together."""
     by_length = (
         np.argsort(lengths, kind="stable")[::-1]
@@ -133,9 +131,9 @@ class Ranked:
         self,
         collection: Collection,
         run: Run,
-        order: NDArray[np.int64] | None,
-        offsets: NDArray[np.int64],
-        query: NDArray[np.int32] | None = None,
+        order: Integers | None,
+        offsets: Integers,
+        query: Codes | None = None,
     ) -> None:
         self.collection, self.run, self.order, self.offsets = collection, run, order, offsets
         self.query = run.query if query is None else query
@@ -164,7 +162,7 @@ class Ranked:
 
     @classmethod
     def _of(
-        cls, collection: Collection, run: Run, ties: Ties, depth: int | None, asked: NDArray[np.bool_] | None = None
+        cls, collection: Collection, run: Run, ties: Ties, depth: int | None, asked: Booleans | None = None
     ) -> tuple[Ranked, TieCount]:
         order, count = rank_order(run, ties, asked)
         ranked = cls(collection, run, order, run.offsets)
@@ -173,7 +171,7 @@ class Ranked:
             ranked = ranked.keep(rank < depth)
         return ranked if asked is None else ranked.keep(asked[ranked.ranking_of_place]), count
 
-    def keep(self, places: NDArray[np.bool_]) -> Ranked:
+    def keep(self, places: Booleans) -> Ranked:
         """Only the marked places; the others close up."""
         order = np.flatnonzero(places) if self.order is None else self.order[places]
         kept = np.concatenate([[0], np.cumsum(places)])
@@ -182,23 +180,23 @@ class Ranked:
         )
 
     @cached_property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Integers:
         """Number of documents of each ranking."""
         return np.diff(self.offsets)
 
     @cached_property
-    def ranking_of_place(self) -> NDArray[np.int32]:
+    def ranking_of_place(self) -> Codes:
         """The ranking of each place."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), self.lengths)
 
-    def judged_row(self) -> NDArray[np.int32]:
+    def judged_row(self) -> Codes:
         """For each *row* of the run the judgment it has, -1 for none."""
         judgments = self.collection.judgments
         if judgments is None:
             return self.run.once("judged", lambda: np.full(len(self.run), -1, dtype=np.int32))
         return self.run.once("judged", lambda: self.run.find(judgments.index))
 
-    def member_row(self, by: str) -> NDArray[np.int32]:
+    def member_row(self, by: str) -> Codes:
         """For each *row* of the run its entry in an attribute, -1 for unknown."""
         attribute = self.collection.attribute(by)
         return self.run.once(("member", by), lambda: self.run.find(attribute.index))
@@ -224,7 +222,7 @@ class Ranked:
             )
         return self._unknown[by]
 
-    def anything_known(self, by: str, cutoff: int | None = None) -> NDArray[np.bool_]:
+    def anything_known(self, by: str, cutoff: int | None = None) -> Booleans:
         """Which queries have a ranked document (among the first ``cutoff``) of known membership."""
         known = self.member_row(by) >= 0
         known = known if self.order is None else known[self.order]

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Floats, Integers
 from lightmeter.data.codes import changes_of, distinct, freeze
 from lightmeter.data.ids import IdIndex, first_repeat, hash_ids
 from lightmeter.errors import InputError
 from lightmeter.io.id_column import as_series
 from lightmeter.io.tables import RunTable
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 
@@ -48,7 +48,7 @@ class Run:
             code = query.astype(np.int64) * (int(sample.max(initial=0)) + 1) + sample
         starts = changes_of(code)
         #: file row of each row here, or None where they are the same
-        self.file_row: NDArray[np.int64] | None = None
+        self.file_row: Integers | None = None
         ids, score = table.ids, table.score
         if distinct(code[starts]) != len(starts) or (
             sample is not None and distinct(query[starts]) != len(changes_of(query))
@@ -82,7 +82,7 @@ class Run:
     def _in_order(self, column: pl.Series) -> pl.Series:
         return column if self.file_row is None else column.gather(self.file_row)
 
-    def _ranking_weights(self, table: RunTable) -> Array | None:
+    def _ranking_weights(self, table: RunTable) -> Floats | None:
         if table.weight is None:
             return None
         weight = table.weight if self.file_row is None else table.weight[self.file_row]
@@ -101,17 +101,17 @@ class Run:
         return freeze(first)
 
     @cached_property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Integers:
         """Number of documents of each ranking."""
         return freeze(np.diff(self.offsets))
 
     @cached_property
-    def ranking_of_row(self) -> NDArray[np.int32]:
+    def ranking_of_row(self) -> Codes:
         """The ranking of each row."""
         return freeze(np.repeat(np.arange(len(self.query), dtype=np.int32), self.lengths))
 
     @property
-    def query_of_row(self) -> NDArray[np.int32]:
+    def query_of_row(self) -> Codes:
         """The query code of each row."""
         return np.repeat(self.query, self.lengths)
 
@@ -126,15 +126,15 @@ class Run:
             self._cache[key] = compute()
         return self._cache[key]
 
-    def find(self, index: IdIndex) -> NDArray[np.int32]:
+    def find(self, index: IdIndex) -> Codes:
         """The entry of an index for each row, -1 where there is none."""
         return index.find(self.ids, self.query_at if index.group is not None else None, self._hashes)
 
-    def query_at(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+    def query_at(self, rows: Integers) -> Codes:
         """The query code of some rows."""
         return self.query[np.searchsorted(self.offsets, rows, side="right") - 1]
 
-    def ranking_at(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def ranking_at(self, rows: Integers) -> Integers:
         """The ranking of some rows."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
 

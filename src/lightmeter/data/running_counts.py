@@ -7,7 +7,8 @@ value, and one running sum along a ranking counts all of them.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lightmeter.arrays import Floats, Integers
 
 #: bits that are used: the sign stays free
 BITS = 63
@@ -18,7 +19,7 @@ def words(ranks: int, values: int) -> int:
     return -(-values // _a_word(ranks))
 
 
-def counts_at(value: NDArray[np.int64], values: int, places: NDArray[np.int64]) -> NDArray[np.float64]:
+def counts_at(value: Integers, values: int, places: Integers) -> Floats:
     """Counts of each value down to some places, themselves included.
 
     Parameters

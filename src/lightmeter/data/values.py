@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from lightmeter.arrays import AnyArray, Booleans, Floats
 
 
 @dataclass
@@ -26,11 +25,11 @@ class Values:
         Standard errors where the values are estimated.
     """
 
-    value: Array
-    reason: NDArray[Any] | None = None
-    se: Array | None = None
+    value: Floats
+    reason: AnyArray | None = None
+    se: Floats | None = None
 
-    def because(self, where: NDArray[np.bool_] | np.bool_, reason: str, value: float | None = np.nan) -> Values:
+    def because(self, where: Booleans | np.bool_, reason: str, value: float | None = np.nan) -> Values:
         """Mark some values with a reason, replacing them (by NaN; None keeps them, so that the reason is a remark).
 
         An earlier reason stays, unless it is only a remark and this one makes the value undefined.
@@ -50,7 +49,7 @@ class Values:
                 self.se = np.where(fresh, np.nan, self.se)
         return self
 
-    def reasons(self) -> NDArray[Any]:
+    def reasons(self) -> AnyArray:
         """The reasons, an array in any case."""
         return np.full(self.value.shape, None, dtype=object) if self.reason is None else self.reason
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Integers
 from lightmeter.data.rankings import CELLS, Ranked, chunks_of_like_length
 from lightmeter.data.values import Values, as_values, by_name
 from lightmeter.evaluation.reduction import Reduction
@@ -138,7 +138,7 @@ def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], c
     if any("judgments" in ready.needs for ready in plan.values()):
         ranked.judged_row()  # looked up by all threads here, or by one of them for the others
 
-    def compute(part: NDArray[np.int64]) -> list[tuple[Key, Values]]:
+    def compute(part: Integers) -> list[tuple[Key, Values]]:
         block = Block(context, ranked, part, depth)
         with np.errstate(all="ignore"):  # what overflows or is no number is undefined, with a reason
             return [((m, group), values) for m, ready in plan.items() for group, values in _of_block(ready, block)]
@@ -197,7 +197,7 @@ def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
 
 
 def cells_of(
-    context: Context, run: str, measure: Measure, computed: Computed, here: NDArray[np.bool_], missing: Missing
+    context: Context, run: str, measure: Measure, computed: Computed, here: Booleans, missing: Missing
 ) -> list[Cell]:
     if not measure.whole:
         parts = [cells_of(context, run, m, computed, here, missing)[0].values for m in measure.components()]
@@ -227,7 +227,7 @@ def cells_of(
 
 
 def _reduced(
-    context: Context, run: str, measure: Measure, ranked: Ranked, here: NDArray[np.bool_], missing: Missing
+    context: Context, run: str, measure: Measure, ranked: Ranked, here: Booleans, missing: Missing
 ) -> list[Cell]:
     """Cells of a measure that is reduced over queries: nothing by query, one value for any weights of them."""
     reduction = Reduction(measure.resolve(context), context, ranked, here, missing)

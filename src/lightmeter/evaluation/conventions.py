@@ -7,9 +7,7 @@ import os
 from functools import cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lightmeter.arrays import Booleans
 from lightmeter.data.rankings import TieCount
 from lightmeter.measures.base import Measure
 from lightmeter.measures.context import Context
@@ -39,7 +37,7 @@ def conventions(
     missing: str,
     depth: int | None,
     tied: dict[str, TieCount],
-    answered: dict[str, NDArray[np.bool_]],
+    answered: dict[str, Booleans],
 ) -> dict[str, str]:
     """The rules of a call in words, for the line on standard error and the manifest."""
     out = {"policy": str(policy)}

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans
 from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import Ranked, TieCount, Ties
 from lightmeter.data.run import Run
@@ -20,8 +20,6 @@ from lightmeter.models.policies import Policy, Samples, Static
 from lightmeter.models.users import User
 from lightmeter.results.result import Cell, Result
 from lightmeter.terms.notation import parse
-
-Array = NDArray[np.float64]
 
 
 def evaluate(
@@ -107,7 +105,7 @@ def evaluate(
     plan = {m: m.resolve(context) for m in leaves}
     counter = Counter(progress, sum(work(plan.values(), r) for r in ranked.values()))
     cells: list[Cell] = []
-    answered: dict[str, NDArray[np.bool_]] = {}
+    answered: dict[str, Booleans] = {}
     for name, one in ranked.items():
         here = np.bincount(one.query, minlength=len(collection.queries))[collection.evaluated] > 0
         answered[name] = here

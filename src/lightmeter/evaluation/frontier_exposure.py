@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.data.collection import Collection
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.evaluation.evaluate import ranked_context
@@ -15,8 +15,6 @@ from lightmeter.exposure.reach import views
 from lightmeter.measures.target_exposure import target_exposure
 from lightmeter.models.targets import Ideal, Target
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
 
 
 def frontier_exposure(
@@ -97,7 +95,7 @@ def frontier_exposure(
     return pl.concat(parts)
 
 
-def _far(target: Array, most: float) -> Array:
+def _far(target: Floats, most: float) -> Floats:
     """Targets in the same order and further apart than any two views, whose projection is the oracle's exposure."""
     order = np.argsort(target, axis=1, kind="stable")
     rising = np.take_along_axis(target, order, axis=1)

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.data.values import as_values, by_name
 from lightmeter.results.result import Mean
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lightmeter.data.rankings import Ranked
     from lightmeter.measures.base import Measure
     from lightmeter.measures.context import Context, Missing
-
-Array = NDArray[np.float64]
 
 
 @dataclass
@@ -40,7 +38,7 @@ class Reduction:
     measure: Measure
     context: Context
     ranked: Ranked
-    here: NDArray[np.bool_]
+    here: Booleans
     missing: Missing
     _last: tuple[bytes, dict[str | None, Mean]] | None = field(default=None, repr=False)
     _errors: tuple[bytes, dict[str | None, float]] | None = field(default=None, repr=False)
@@ -51,15 +49,15 @@ class Reduction:
         every = np.ones(len(self.here)) if weight is None else weight[self.context.collection.evaluated]
         return list(self.means(every))
 
-    def of(self, group: str | None) -> Callable[[Array], Mean]:
+    def of(self, group: str | None) -> Callable[[Floats], Mean]:
         """The value of a group as a function of the weights."""
         return partial(self._mean, group)
 
-    def error_of(self, group: str | None) -> Callable[[Array], float | None]:
+    def error_of(self, group: str | None) -> Callable[[Floats], float | None]:
         """The standard error of a group's value as a function of the weights; None where nothing is estimated."""
         return partial(self._error, group)
 
-    def _error(self, group: str | None, weight: Array) -> float | None:
+    def _error(self, group: str | None, weight: Floats) -> float | None:
         if self.missing == "zero" and (~self.here & (weight > 0)).any():
             return None  # as in a mean: what is not answered has no error to speak of
         key = weight.tobytes()
@@ -71,17 +69,17 @@ class Reduction:
         se = self._errors[1].get(group)
         return None if se is None or np.isnan(se) else se
 
-    def _mean(self, group: str | None, weight: Array) -> Mean:
+    def _mean(self, group: str | None, weight: Floats) -> Mean:
         return self.means(weight)[group]
 
-    def means(self, weight: Array) -> dict[str | None, Mean]:
+    def means(self, weight: Floats) -> dict[str | None, Mean]:
         """Values by group for weights of the evaluated queries."""
         key = weight.tobytes()
         if self._last is None or self._last[0] != key:
             self._last = (key, self._means(weight))
         return self._last[1]
 
-    def _means(self, weight: Array) -> dict[str | None, Mean]:
+    def _means(self, weight: Floats) -> dict[str | None, Mean]:
         collection = self.context.collection
         all_count = self.measure.counts_unanswered and self.missing != "skip"
         answered = weight if all_count else np.where(self.here, weight, 0.0)

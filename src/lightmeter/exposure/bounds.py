@@ -12,17 +12,15 @@ largest EER over rankings of the corpus. The lower ends are approached, not reac
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.bounds_by_document import by_document, extreme_exposure
 from lightmeter.exposure.expohedron import ranked_views
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.exposure.reach import LONGEST, endless, measured_ranks, views
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 def bounds(
@@ -32,7 +30,7 @@ def bounds(
     count: ArrayLike,
     zeros: ArrayLike | None = None,
     cutoff: int | None = None,
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """The lowest and the highest value of EED, EER or EEL over all policies.
 
     ``nX = (X - low)/(high - low)``; the target is the ideal: uniform over rankings sorted by grade.
@@ -92,7 +90,7 @@ def bounds(
     return low, high
 
 
-def _by_rank(measure: str, user: User, count: Counts, target: Array, cutoff: int | None) -> tuple[Array, Array]:
+def _by_rank(measure: str, user: User, count: Integers, target: Floats, cutoff: int | None) -> tuple[Floats, Floats]:
     """Complete, users who know the rank only."""
     order = np.argsort(-target, axis=1, kind="stable")
     count, target = np.take_along_axis(count, order, axis=1), np.take_along_axis(target, order, axis=1)
@@ -115,7 +113,7 @@ def _by_rank(measure: str, user: User, count: Counts, target: Array, cutoff: int
     return low, high
 
 
-def _incomplete(measure: str, user: User, gain: Array, count: Counts, target: Array, cutoff: int | None) -> Array:
+def _incomplete(measure: str, user: User, gain: Floats, count: Integers, target: Floats, cutoff: int | None) -> Floats:
     """The highest value where the corpus is unbounded."""
     if measure != "EER":
         norm = (count * target**2).sum(axis=1) if measure == "EEL" else np.zeros(len(count))

@@ -8,19 +8,16 @@ EED is that polytope's point nearest to 0 (Wolfe's algorithm), the largest EEL a
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 STATES = 2_000_000  # of the dynamic programme for the largest EEL, a query
 
 
 def by_document(
-    measure: str, user: User, go_on: Array, count: Counts, target: Array, cutoff: int | None
+    measure: str, user: User, go_on: Floats, count: Integers, target: Floats, cutoff: int | None
 ) -> tuple[float, float]:
     """Complete, one query, users whose continuation belongs to the document."""
     n = int(count.sum())
@@ -39,7 +36,7 @@ def by_document(
     return 0.0, float(count @ target**2) + _most_loss(user, go_on, count, target, room)
 
 
-def _geometric(c: float, k: Array) -> Array:
+def _geometric(c: float, k: Floats) -> Floats:
     """``1 + c + .. + c^(k-1)``."""
     if c == 1:
         return k
@@ -47,7 +44,7 @@ def _geometric(c: float, k: Array) -> Array:
         return np.where(k > 0, -np.expm1(k * np.log(c)) / (1.0 - c), 0.0)
 
 
-def extreme_exposure(weight: Array, go_on: Array, count: Counts, room: int, sign: float) -> Array:
+def extreme_exposure(weight: Floats, go_on: Floats, count: Integers, room: int, sign: float) -> Floats:
     """Mean exposure by level of the ranking with the largest (sign 1) or least (-1) ``sum_d weight_d eps_d``.
 
     With all documents seen, levels follow each other by falling (rising) ``weight/(1 - C)``. With room for fewer, so do
@@ -80,7 +77,7 @@ def extreme_exposure(weight: Array, go_on: Array, count: Counts, room: int, sign
     return out
 
 
-def _least_squares(go_on: Array, count: Counts, room: int) -> float:
+def _least_squares(go_on: Floats, count: Integers, room: int) -> float:
     """Least ``sum eps^2``: documents of equal C share alike, which leaves a polytope over the values of C.
 
     Its point nearest to 0, by Wolfe's algorithm: add the corner that is lowest in the direction of the point, go to the
@@ -115,7 +112,7 @@ def _least_squares(go_on: Array, count: Counts, room: int) -> float:
     return float(x @ x)
 
 
-def _most_loss(user: User, go_on: Array, count: Counts, target: Array, room: int) -> float:
+def _most_loss(user: User, go_on: Floats, count: Integers, target: Floats, room: int) -> float:
     """Largest ``sum eps^2 - 2 eps eps*`` over rankings, by a dynamic programme over how many of each level stand above.
 
     Without a cutoff, documents with C = 1 leave the view as it is and stand all first or all last.

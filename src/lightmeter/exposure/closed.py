@@ -7,15 +7,14 @@ falling grade, documents of one grade in any order: one tied block a grade.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats
 from lightmeter.exposure.ties import blocks_by_score, tied_documents, tied_positions
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
 
-
-def tied_exposure(blocks: ArrayLike, grades: ArrayLike, user: User, cutoff: int | None = None) -> Array:
+def tied_exposure(blocks: ArrayLike, grades: ArrayLike, user: User, cutoff: int | None = None) -> Floats:
     """Expected exposure of rankings with ties, every tied block in uniformly random order.
 
     Position models: the mean of view over the block's ranks. Others: ``A int_0^1 prod_{j != d} (1 - (1 - C_j) u) du``.
@@ -52,7 +51,7 @@ def tied_exposure(blocks: ArrayLike, grades: ArrayLike, user: User, cutoff: int 
 
 def uniform_exposure(
     grades: ArrayLike, user: User, cutoff: int | None = None, lengths: ArrayLike | None = None
-) -> Array:
+) -> Floats:
     """Expected exposure when all rankings are equally likely.
 
     ``eps_d = mean of view`` for position models, ``int_0^1 prod_{j != d} (1 - (1 - C_j) u) du`` for the others.
@@ -85,7 +84,7 @@ def uniform_exposure(
 
 def oracle_exposure(
     grades: ArrayLike, user: User, cutoff: int | None = None, lengths: ArrayLike | None = None
-) -> Array:
+) -> Floats:
     """Expected exposure when documents stand by falling grade, those of one grade in any order.
 
     With m documents of the grade, b above and no cutoff: ``(view_{b+1} + .. + view_{b+m}) / m``, or
@@ -111,7 +110,7 @@ def oracle_exposure(
     return tied_exposure(blocks_by_score(grade), grade, user, cutoff)
 
 
-def _read(grades: ArrayLike, lengths: ArrayLike | None) -> Array:
+def _read(grades: ArrayLike, lengths: ArrayLike | None) -> Floats:
     grade = np.asarray(grades, dtype=np.float64)
     if lengths is None:
         return grade

@@ -12,13 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Codes, Floats, Integers
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 FEW_SAMPLES = "few_samples"
 
 
@@ -40,18 +38,18 @@ class Mixture:
         Number of draws by query.
     """
 
-    query: NDArray[np.int32]
-    unit: Array
-    copies: Array
-    exact: NDArray[np.bool_]
-    draws: Array
+    query: Codes
+    unit: Floats
+    copies: Floats
+    exact: Booleans
+    draws: Floats
 
     @property
-    def share(self) -> Array:
+    def share(self) -> Floats:
         """Weight of each ranking in its query's policy."""
         return self.unit * self.copies
 
-    def mean(self, value: Array, queries: int) -> tuple[Array, Array]:
+    def mean(self, value: Floats, queries: int) -> tuple[Floats, Floats]:
         """Mean of a value by query, and its standard error (0 where exact, NaN with fewer than 2 draws).
 
         A NaN in one ranking makes its query NaN.
@@ -66,12 +64,12 @@ class Mixture:
 
     def squares(
         self,
-        ranking: Codes,
-        item: Codes,
+        ranking: Integers,
+        item: Integers,
         items: int,
-        exposure: Array,
-        target: Array,
-        square: Array,
+        exposure: Floats,
+        target: Floats,
+        square: Floats,
         queries: int,
         plugin: bool,
     ) -> tuple[Values, Values, Values]:
@@ -108,8 +106,8 @@ class Mixture:
         return out[0], out[1], out[2]
 
     def _corrected(
-        self, whole: Array, dot: Array, norm: Array, as_is: NDArray[np.bool_], queries: int
-    ) -> tuple[Array, Array]:
+        self, whole: Floats, dot: Floats, norm: Floats, as_is: Booleans, queries: int
+    ) -> tuple[Floats, Floats]:
         """T/D with its delete-one standard error; ``whole`` itself where nothing is to be corrected."""
         own = sum_by(self.query, self.copies * self.unit**2 * norm, queries)
         top = whole - own

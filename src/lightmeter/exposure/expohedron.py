@@ -15,17 +15,15 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 ROUNDS = 24  # of pooling all blocks at once; what is left is pooled one by one
 
 
-def ranked_views(view: ArrayLike, lengths: Index, n: int) -> Array:
+def ranked_views(view: ArrayLike, lengths: Integers, n: int) -> Floats:
     """View of the ranks of lists of given lengths, from the largest to the smallest.
 
     Parameters
@@ -56,7 +54,7 @@ def ranked_views(view: ArrayLike, lengths: Index, n: int) -> Array:
     return -np.sort(-rows, axis=1) if (np.diff(padded) > 0).any() else rows
 
 
-def pool(total: Array, size: Array, row: Index) -> Index:
+def pool(total: Floats, size: Floats, row: Integers) -> Integers:
     """Pool adjacent violators: the blocks of the best non-increasing fit, for many sequences at once.
 
     Parameters
@@ -96,7 +94,7 @@ def pool(total: Array, size: Array, row: Index) -> Index:
     return np.repeat(np.arange(len(blocks)), [b[3] for b in blocks])[label]
 
 
-def project(target: ArrayLike, view: ArrayLike) -> Array:
+def project(target: ArrayLike, view: ArrayLike) -> Floats:
     """The achievable exposure nearest to a target: the one with the least EEL.
 
     ``argmin_x sum_d (x_d - target_d)^2`` over mixtures of rankings of all documents, for users who know the rank only.
@@ -147,7 +145,7 @@ def project(target: ArrayLike, view: ArrayLike) -> Array:
     return out.reshape(given.shape)
 
 
-def excess(exposure: Array, view: Array) -> tuple[float, int]:
+def excess(exposure: Floats, view: Floats) -> tuple[float, int]:
     """By how much an exposure fails to be achievable, and for which number of documents.
 
     Parameters
@@ -172,7 +170,7 @@ def excess(exposure: Array, view: Array) -> tuple[float, int]:
     return float(over[worst]), worst + 1
 
 
-def decompose(exposure: ArrayLike, view: ArrayLike, tol: float = 1e-10) -> tuple[Index, Array]:
+def decompose(exposure: ArrayLike, view: ArrayLike, tol: float = 1e-10) -> tuple[Integers, Floats]:
     """An achievable exposure as a mixture of at most n rankings.
 
     ``sum_r p_r view[rank of d in ranking r] = exposure_d``; which of the many mixtures is not unique.
@@ -225,7 +223,7 @@ def decompose(exposure: ArrayLike, view: ArrayLike, tol: float = 1e-10) -> tuple
     return rankings, probabilities
 
 
-def _walks(sums: Array, slack: Array) -> tuple[list[Index], Array]:
+def _walks(sums: Floats, slack: Floats) -> tuple[list[Integers], Floats]:
     """Rankings, as which of the sorted documents stands at each rank, and their probabilities.
 
     ``sums`` are the cumulative views, ``slack`` what the cumulative exposures lack: 0 where a block ends.

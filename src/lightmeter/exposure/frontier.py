@@ -21,12 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.expohedron import ranked_views
-
-Array = NDArray[np.float64]
 
 LARGEST = 1e100  # scale of a split; targets that differ by less than that are equal
 
@@ -53,18 +52,18 @@ class Frontier:
 
     x: float
     y: float
-    scale: Array
-    views: Array
-    cross: Array
-    targets: Array
+    scale: Floats
+    views: Floats
+    cross: Floats
+    targets: Floats
 
-    def _pieces(self) -> tuple[Array, Array, Array]:
+    def _pieces(self) -> tuple[Floats, Floats, Floats]:
         """Of each piece between splits: x and y of what is split, and the sum of targets of what is not."""
         x = self.x + np.append(0.0, np.cumsum(self.views))
         y = self.y + np.append(0.0, np.cumsum(self.cross))
         return x, y, np.append(np.cumsum(self.targets[::-1])[::-1], 0.0)
 
-    def points(self, scale: ArrayLike) -> tuple[Array, Array]:
+    def points(self, scale: ArrayLike) -> tuple[Floats, Floats]:
         """x and y at given s, which may be infinite: the oracle."""
         s = np.asarray(scale, dtype=np.float64)
         if not (s >= 0).all():
@@ -80,7 +79,7 @@ class Frontier:
         x, y, _ = self._pieces()
         return float(x[-1]), float(y[-1])
 
-    def height(self, x: ArrayLike) -> Array:
+    def height(self, x: ArrayLike) -> Floats:
         """The largest y at given x: flat after the oracle, NaN before the uniform policy."""
         at = np.asarray(x, dtype=np.float64)
         base, y, rest = self._pieces()
@@ -88,7 +87,7 @@ class Frontier:
         out = y[i] + np.sqrt(rest[i] * np.maximum(at - base[i], 0.0))
         return np.where(at < self.x - 1e-12 * max(1.0, abs(self.x)), np.nan, out)
 
-    def scale_at(self, x: ArrayLike) -> Array:
+    def scale_at(self, x: ArrayLike) -> Floats:
         """The scale at which the frontier passes given x: 0 up to the uniform policy, infinite from the oracle on."""
         at = np.asarray(x, dtype=np.float64)
         base, _, rest = self._pieces()
@@ -108,7 +107,7 @@ class Frontier:
         end_x, end_y = self.end
         return float(self.x * self.y + (y * risen).sum() + 2.0 / 3.0 * cubes.sum() + (1.0 - end_x) * end_y)
 
-    def curve(self, points: int = 51) -> tuple[Array, Array]:
+    def curve(self, points: int = 51) -> tuple[Floats, Floats]:
         """Points from the uniform policy to the oracle, denser where the frontier is steep."""
         x = self.x + (self.end[0] - self.x) * np.linspace(0.0, 1.0, points) ** 2
         return np.append(x[:-1], self.end[0]), np.append(self.height(x[:-1]), self.end[1])
@@ -193,7 +192,7 @@ def frontiers(target: ArrayLike, view: ArrayLike) -> list[Frontier]:
     return [_splits(t[:n], v[:n]) for t, v, n in zip(wanted, seen, lengths.tolist(), strict=True)]
 
 
-def frontier_points(target: ArrayLike, view: ArrayLike, scale: ArrayLike) -> tuple[Array, Array]:
+def frontier_points(target: ArrayLike, view: ArrayLike, scale: ArrayLike) -> tuple[Floats, Floats]:
     """EED and EER of the projections of ``s target``: points of each query's frontier.
 
     Parameters
@@ -277,7 +276,7 @@ def area(x: ArrayLike, y: ArrayLike, envelope: bool = False) -> float:
     return total
 
 
-def _splits(target: Array, view: Array) -> Frontier:
+def _splits(target: Floats, view: Floats) -> Frontier:
     """From the oracle's blocks (equal targets) downwards, join the neighbours that split last."""
     n = len(target)
     if n == 0:

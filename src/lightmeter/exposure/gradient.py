@@ -11,11 +11,11 @@ list sums to 0.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.exposure.grid import (
     TINY,
-    Index,
     Lists,
     last_nodes,
     lists,
@@ -27,14 +27,12 @@ from lightmeter.exposure.grid import (
 )
 from lightmeter.exposure.luce import START, cells
 
-Array = NDArray[np.float64]
-
 STEP = 0.3  # of the trapezoid rule: a derivative's error is 2 pi / h times that of the exposure
 
 
 def luce_vjp(
     log_weights: ArrayLike, continuation: ArrayLike, cotangent: ArrayLike, lengths: ArrayLike | None = None
-) -> Array:
+) -> Floats:
     """Vector-Jacobian product of :func:`~lightmeter.exposure.luce.luce_exposure`.
 
     ``d(lambda . eps) / dy_l = h sum_x P r_l [lambda_l (1 - X_l) - (1 - C_l) (S - lambda_l r_l)]``.
@@ -68,7 +66,7 @@ def luce_vjp(
         _add_tail(out, data, segments, weight, start)
         grid = windows(data, segments, start[segments], last_nodes(data, segments), STEP)
 
-        def work(batch: Index) -> tuple[Index, Array]:
+        def work(batch: Integers) -> tuple[Integers, Floats]:
             here = cells(data, grid, batch, STEP)
             cotangent, time, ratio, spare, full = weight[here.document], here.time, here.ratio, here.spare, here.full
             x, product = here.weight, here.product * here.time
@@ -95,14 +93,14 @@ def luce_vjp(
     return data.restore(out)
 
 
-def _add_tail(out: Array, data: Lists, segments: Index, weight: Array, start: Array) -> None:
+def _add_tail(out: Floats, data: Lists, segments: Integers, weight: Floats, start: Floats) -> None:
     """Set documents of the segments to the sum over the nodes before the first: the derivative of the exposure's there.
 
     ``T = sum_i lambda_i X_i [g_1 - g_2 s_i + g_3 (s_i^2 + B - b_i) / 2]`` with ``s_i = sum_j (1 - C_j) X_j + C_i X_i``,
     ``b_i = (1 - C_i) C_i X_i^2`` and B their sum.
     """
 
-    def total(value: Array) -> Array:
+    def total(value: Floats) -> Floats:
         return data.spread(np.add.reduceat(value, data.first))
 
     x = np.exp(data.y + data.spread(start))

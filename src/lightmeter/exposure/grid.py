@@ -8,16 +8,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import AnyArray, Floats, Integers
 from lightmeter.errors import LightmeterError
 from lightmeter.io.threads import in_threads
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 GAP = 35.0  # neighbours further apart in log-weight never swap
 PAST = np.log(35.0)  # ln X from which a document counts as passed
@@ -34,20 +31,20 @@ class Lists:
     """Ranked lists as flat arrays over their documents, each list by falling log-weight and cut into segments."""
 
     shape: tuple[int, ...]  # of the input
-    place: Index  # position of each document in the flattened input
-    y: Array  # log-weight, relative to the highest of the segment
-    go_on: Array  # continuation C
-    before: Array  # product of C over the documents above in the same list
-    rank: Index  # number of documents above in the same list
-    first: Index  # first document of each segment
-    size: Index  # number of documents of each segment
+    place: Integers  # position of each document in the flattened input
+    y: Floats  # log-weight, relative to the highest of the segment
+    go_on: Floats  # continuation C
+    before: Floats  # product of C over the documents above in the same list
+    rank: Integers  # number of documents above in the same list
+    first: Integers  # first document of each segment
+    size: Integers  # number of documents of each segment
     alike: bool  # whether C is the same for all documents
 
-    def spread(self, value: Array) -> Array:
+    def spread(self, value: Floats) -> Floats:
         """One value a segment, repeated for its documents."""
         return np.repeat(value, self.size)
 
-    def restore(self, value: Array) -> Array:
+    def restore(self, value: Floats) -> Floats:
         """Values of documents in the shape of the input, 0 where there is none; further axes stay last."""
         out = np.zeros((int(np.prod(self.shape)), *value.shape[1:]))
         out[self.place] = value
@@ -82,7 +79,7 @@ def lists(log_weights: ArrayLike, continuation: ArrayLike = 1.0, lengths: ArrayL
         cut[:, 1:] &= y[:, :-1] - y[:, 1:] > GAP
     rank = np.broadcast_to(np.arange(y.shape[1]), y.shape)
 
-    def kept(value: NDArray[Any]) -> NDArray[Any]:
+    def kept(value: AnyArray) -> AnyArray:
         return value.reshape(-1) if everywhere else value[there]
 
     place = kept(order)
@@ -98,15 +95,15 @@ def lists(log_weights: ArrayLike, continuation: ArrayLike = 1.0, lengths: ArrayL
 class Windows:
     """Pieces of the grid, each a run of nodes with the documents that are neither passed nor still to come."""
 
-    segment: Index  # of each piece
-    low: Index  # first document
-    width: Index  # number of documents
-    full: Index  # number of them that are not taken to second order
-    base: Array  # first node x
-    nodes: Index  # number of nodes
-    batches: list[Index]  # pieces that are worked on together: about CELLS cells
+    segment: Integers  # of each piece
+    low: Integers  # first document
+    width: Integers  # number of documents
+    full: Integers  # number of them that are not taken to second order
+    base: Floats  # first node x
+    nodes: Integers  # number of nodes
+    batches: list[Integers]  # pieces that are worked on together: about CELLS cells
 
-    def weights(self, data: Lists, batch: Index) -> tuple[Index, Array]:
+    def weights(self, data: Lists, batch: Integers) -> tuple[Integers, Floats]:
         """Documents of a batch ``[pieces, documents]`` and their X at the first node; padded with X = 0."""
         low, width = self.low[batch][:, None], self.width[batch][:, None]
         column = np.arange(int(width.max()))
@@ -115,7 +112,7 @@ class Windows:
         return document, np.exp(log)
 
 
-def windows(data: Lists, segments: Index, start: Array, end: Array, step: float, cells: int = CELLS) -> Windows:
+def windows(data: Lists, segments: Integers, start: Floats, end: Floats, step: float, cells: int = CELLS) -> Windows:
     """Cut the nodes of some segments into pieces, and batch pieces of like size.
 
     ``start`` and ``end`` are the first and last node of each such segment; a batch has about ``cells`` cells.
@@ -145,7 +142,7 @@ def windows(data: Lists, segments: Index, start: Array, end: Array, step: float,
     return Windows(segments[owner][some], low[some], width, full, base[some], nodes, batches)
 
 
-def _batches(full: Index, nodes: Index, cells: int) -> list[Index]:
+def _batches(full: Integers, nodes: Integers, cells: int) -> list[Integers]:
     """Pieces of like size together, about ``cells`` cells a batch; every piece takes the room of the largest.
 
     Pieces are first sorted into classes of sides alike within a quarter. Neighbouring classes are joined where the room
@@ -172,17 +169,17 @@ def _batches(full: Index, nodes: Index, cells: int) -> list[Index]:
     return batches + _cut(order[start:], cells // (high * long))
 
 
-def _cut(pieces: Index, most: int) -> list[Index]:
+def _cut(pieces: Integers, most: int) -> list[Integers]:
     """In as few parts as it takes for none to have more than ``most``, of like length."""
     return np.array_split(pieces, -(-len(pieces) // max(int(most), 1)))
 
 
-def starts(data: Lists, start: float) -> Array:
+def starts(data: Lists, start: float) -> Floats:
     """The node of each segment where the sum of its X is ``start``."""
     return np.asarray(np.log(start) - np.log(np.add.reduceat(np.exp(data.y), data.first)))
 
 
-def last_nodes(data: Lists, segments: Index) -> Array:
+def last_nodes(data: Lists, segments: Integers) -> Floats:
     """The node of some segments from which on everything is passed or nobody reads."""
     first, size = data.first[segments], data.size[segments]
     end = PAST - data.y[first + size - 1]
@@ -203,27 +200,31 @@ def tail_sums(step: float) -> tuple[float, float, float]:
     return first, second, third
 
 
-def over_nodes(value: Array, weight: Array) -> Array:
+def over_nodes(value: Floats, weight: Floats) -> Floats:
     """Sum over the last axis, weighted. No BLAS: it would start threads of its own beside ours."""
     by_piece = weight.ndim == 2 and value.ndim == 3
-    total: Array = np.einsum("ijk,ik->ij" if by_piece else "ij,j->i", value, weight)
+    total: Floats = np.einsum("ijk,ik->ij" if by_piece else "ij,j->i", value, weight)
     return total
 
 
 _mine = threading.local()
 
 
-def scratch(shape: tuple[int, ...]) -> Array:
+def scratch(shape: tuple[int, ...]) -> Floats:
     """Two arrays that are the thread's own: to ask the system for memory anew costs as much as to work on it."""
     size = 2 * int(np.prod(shape))
     if getattr(_mine, "room", np.zeros(0)).size < size:
         _mine.room = np.empty(max(size, 3 * CELLS))
-    room: Array = _mine.room[:size].reshape(2, *shape)
+    room: Floats = _mine.room[:size].reshape(2, *shape)
     return room
 
 
 def scatter(
-    out: NDArray[Any], work: Callable[[Index], tuple[Index, NDArray[Any]]], batches: list[Index], *, alone: bool = False
+    out: AnyArray,
+    work: Callable[[Integers], tuple[Integers, AnyArray]],
+    batches: list[Integers],
+    *,
+    alone: bool = False,
 ) -> None:
     """Add what each batch gives its documents, in the order of the batches; ``alone``: by one thread."""
     for document, value in map(work, batches) if alone else (found for _, found in in_threads(work, batches)):

@@ -8,21 +8,20 @@ exposure each, and so on with the rest and the views after those.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.expohedron import ranked_views
 from lightmeter.exposure.reach import measured_ranks, views
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
 
 GROUPS = 12
 
 
 def group_bounds(
     user: User, size: ArrayLike, others: ArrayLike | None = None, cutoff: int | None = None
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """The lowest and the highest EED of groups, ``sum_a (sum_{d in a} eps_d)^2``, for users who know the rank only.
 
     Highest: the groups one after the other in the best order, all other documents below. Lowest: with f(A) the sum of
@@ -79,7 +78,7 @@ def group_bounds(
     return low, best[-1]
 
 
-def _peeled(sizes: list[int], total: Array) -> float:
+def _peeled(sizes: list[int], total: Floats) -> float:
     """Least sum of squares of the exposures of groups by rising size; ``total``: cumulative views."""
     out, at = 0.0, 0
     while sizes:

@@ -17,16 +17,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.group_programme import Programme
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.exposure.reach import views
 from lightmeter.models.users import User, user_of
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 GOALS = ("parity", "merit", "least")
 
@@ -53,13 +51,13 @@ class GroupFrontier:
     """
 
     names: tuple[Any, ...]
-    goal: Array
-    relevance: Array
-    disparity: Array
-    group_exposure: Array
-    exposure: Array
-    rankings: tuple[Index, ...]
-    probabilities: tuple[Array, ...]
+    goal: Floats
+    relevance: Floats
+    disparity: Floats
+    group_exposure: Floats
+    exposure: Floats
+    rankings: tuple[Integers, ...]
+    probabilities: tuple[Floats, ...]
 
 
 def group_frontier(
@@ -148,7 +146,7 @@ def group_frontier(
     )
 
 
-def _members(groups: Any, n: int) -> tuple[Array, tuple[Any, ...]]:
+def _members(groups: Any, n: int) -> tuple[Floats, tuple[Any, ...]]:
     """Memberships ``[n, groups]`` and the groups' names."""
     given = np.asarray(groups, dtype=object)
     if given.ndim == 2:
@@ -172,14 +170,14 @@ def _members(groups: Any, n: int) -> tuple[Array, tuple[Any, ...]]:
     return member, names
 
 
-def _targets(user: User, grade: Array, complete: bool, cutoff: int | None) -> Array:
+def _targets(user: User, grade: Floats, complete: bool, cutoff: int | None) -> Floats:
     """Target exposure of each document."""
     level, at, count = np.unique(-grade, return_inverse=True, return_counts=True)
     target = level_targets(user, -level[None], count[None], cutoff)[0][at]
     return target if complete else np.where(grade > 0, target, 0.0)
 
 
-def _goal(goal: Any, member: Array, grade: Array, total: float) -> Array:
+def _goal(goal: Any, member: Floats, grade: Floats, total: float) -> Floats:
     """The exposure that each group should have."""
     if not isinstance(goal, str):
         wanted = np.asarray(goal, dtype=np.float64)

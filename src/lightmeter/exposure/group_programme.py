@@ -12,13 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import MissingExtraError
 from lightmeter.exposure.expohedron import ranked_views
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 ROUNDS = 2000
 SECONDS = 2.0  # a programme; what is not solved by then is left to the equations
@@ -29,9 +26,9 @@ TINY = 1e-12
 class Point:
     """Exposure of documents, and the rankings and probabilities that give it."""
 
-    exposure: Array
-    rankings: Index
-    probabilities: Array
+    exposure: Floats
+    rankings: Integers
+    probabilities: Floats
 
 
 class Programme:
@@ -47,7 +44,7 @@ class Programme:
         ``[groups]``: the exposure that each group should have.
     """
 
-    def __init__(self, member: Array, target: Array, view: Array, goal: Array) -> None:
+    def __init__(self, member: Floats, target: Floats, view: Floats, goal: Floats) -> None:
         self.member, self.target, self.goal = member, target, goal
         self.level = np.round(target / max(float(target.max(initial=0.0)), 1e-300), 12)  # alike but for rounding
         self.solver = quiet_solver()
@@ -55,7 +52,7 @@ class Programme:
         padded = np.append(view, np.zeros(self.n))[: self.n]
         self.place = np.argsort(-padded, kind="stable")  # ranks by falling view
         self.seen = ranked_views(view, np.array([self.n]), self.n)[0]
-        self.orders: list[Index] = []
+        self.orders: list[Integers] = []
         self.known: dict[bytes, int] = {}
         self.exposures = np.empty((0, self.n))
         self._number(np.argsort(-target, kind="stable"))
@@ -87,7 +84,7 @@ class Programme:
             ranking[self.place] = self.orders[allowed[at]]
         return Point(weight[used] @ points[used], rankings, weight[used])
 
-    def _number(self, order: Index) -> int:
+    def _number(self, order: Integers) -> int:
         """The number of a ranking, which joins if it is new."""
         key = order.tobytes()
         if key not in self.known:
@@ -126,7 +123,7 @@ def _without_banner(make: Callable[[], Any]) -> Any:
         os.close(nowhere)
 
 
-def _solved(solver: Any, xi: Array, eer: Array, goal: Array, floor: float | None) -> Array:
+def _solved(solver: Any, xi: Floats, eer: Floats, goal: Floats, floor: float | None) -> Floats:
     """Weights w by the solver: with ``y = sum_k w_k xi_k - c``, minimise ``y.y``."""
     import highspy
 
@@ -169,7 +166,7 @@ def _solved(solver: Any, xi: Array, eer: Array, goal: Array, floor: float | None
     return weight
 
 
-def _exactly(xi: Array, eer: Array, goal: Array, floor: float | None, start: Array) -> tuple[Array, float]:
+def _exactly(xi: Floats, eer: Floats, goal: Floats, floor: float | None, start: Floats) -> tuple[Floats, float]:
     """Weights to the last digits, and the dual of the floor, by active sets from the solver's weights on.
 
     Go to the best mixture of the rankings in use, negative weights allowed; where one would be negative, stop on the
@@ -200,7 +197,7 @@ def _exactly(xi: Array, eer: Array, goal: Array, floor: float | None, start: Arr
     return out, price
 
 
-def _equations(xi: Array, eer: Array, goal: Array, floor: float | None) -> tuple[Array, float]:
+def _equations(xi: Floats, eer: Floats, goal: Floats, floor: float | None) -> tuple[Floats, float]:
     """The least ``||w xi - c||^2`` with ``sum w = 1``, and with ``w.EER = floor`` where it would be less without."""
     many = len(xi)
     for tight in (False, True):
@@ -215,7 +212,7 @@ def _equations(xi: Array, eer: Array, goal: Array, floor: float | None) -> tuple
     return found[:many], max(float(found[-1]), 0.0) if tight else 0.0
 
 
-def _fewest(points: Array, weight: Array) -> Array:
+def _fewest(points: Floats, weight: Floats) -> Floats:
     """Weights of the same mean with at most as many points as coordinates and one more (Caratheodory)."""
     weight = np.where(weight > TINY, weight, 0.0)
     while (used := np.flatnonzero(weight)).size > points.shape[1] + 1:

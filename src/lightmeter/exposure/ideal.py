@@ -12,15 +12,12 @@ With a cutoff K the exponent m becomes ``max(0, min(m, K - b))``; the m in the d
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
-
-def level_targets(user: User, gain: Array, count: Counts, cutoff: int | None) -> Array:
+def level_targets(user: User, gain: Floats, count: Integers, cutoff: int | None) -> Floats:
     """Target exposure of a document of each grade.
 
     Parameters

@@ -22,12 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.exposure.grid import (
     GONE,
     TINY,
-    Index,
     Lists,
     Windows,
     last_nodes,
@@ -40,8 +40,6 @@ from lightmeter.exposure.grid import (
     windows,
 )
 
-Array = NDArray[np.float64]
-
 STEP = 0.33  # of the trapezoid rule
 START = 3e-3  # sum of X at the first node; what lies before is summed in closed form with an error below START^4
 
@@ -50,17 +48,17 @@ START = 3e-3  # sum of X at the first node; what lies before is summed in closed
 class Cells:
     """One batch on its nodes; pieces are padded with documents of weight 0 and C = 1."""
 
-    document: Index  # [pieces, documents]: index of the document
-    weight: Array  # [pieces, documents]: X at the first node
-    go_on: Array  # [pieces, documents]: C
-    time: Array  # [nodes]: X is weight * time
+    document: Integers  # [pieces, documents]: index of the document
+    weight: Floats  # [pieces, documents]: X at the first node
+    go_on: Floats  # [pieces, documents]: C
+    time: Floats  # [nodes]: X is weight * time
     full: int  # number of documents not taken to second order
-    ratio: Array  # [pieces, full, nodes]: e^-X / f; r is X times that
-    product: Array  # [pieces, nodes]: P, documents passed included; 0 after the last node
-    spare: Array  # room for an array like ratio; both are overwritten by the thread's next batch
+    ratio: Floats  # [pieces, full, nodes]: e^-X / f; r is X times that
+    product: Floats  # [pieces, nodes]: P, documents passed included; 0 after the last node
+    spare: Floats  # room for an array like ratio; both are overwritten by the thread's next batch
 
 
-def cells(data: Lists, grid: Windows, batch: Index, step: float) -> Cells:
+def cells(data: Lists, grid: Windows, batch: Integers, step: float) -> Cells:
     """Evaluate a batch."""
     low, nodes = grid.low[batch], grid.nodes[batch]
     document, weight = grid.weights(data, batch)
@@ -87,7 +85,7 @@ def cells(data: Lists, grid: Windows, batch: Index, step: float) -> Cells:
     return Cells(document, weight, go_on, time, full, ratio, product, f)
 
 
-def luce_exposure(log_weights: ArrayLike, continuation: ArrayLike, lengths: ArrayLike | None = None) -> Array:
+def luce_exposure(log_weights: ArrayLike, continuation: ArrayLike, lengths: ArrayLike | None = None) -> Floats:
     """Exact expected exposure under Plackett-Luce, no cutoff.
 
     ``eps_i = int_0^inf w_i e^(-w_i t) prod_{j != i} [C_j + (1 - C_j) e^(-w_j t)] dt``, to about 1e-11.
@@ -121,7 +119,7 @@ def luce_exposure(log_weights: ArrayLike, continuation: ArrayLike, lengths: Arra
         _add_tail(out, data, segments, start)
         grid = windows(data, segments, start[segments], last_nodes(data, segments), STEP)
 
-        def work(batch: Index) -> tuple[Index, Array]:
+        def work(batch: Integers) -> tuple[Integers, Floats]:
             here = cells(data, grid, batch, STEP)
             product = here.product * here.time
             total = np.empty(here.document.shape)
@@ -134,7 +132,7 @@ def luce_exposure(log_weights: ArrayLike, continuation: ArrayLike, lengths: Arra
     return data.restore(out)
 
 
-def _add_tail(out: Array, data: Lists, segments: Index, start: Array) -> None:
+def _add_tail(out: Floats, data: Lists, segments: Integers, start: Floats) -> None:
     """Set documents of the segments to the sum over the nodes before the first.
 
     To third order ``P r = X [1 - s + s^2 / 2 + sum_{j != i} (1 - C_j) C_j X_j^2 / 2]``,
@@ -151,7 +149,7 @@ def _add_tail(out: Array, data: Lists, segments: Index, start: Array) -> None:
     out[mask] = (tail * data.before[np.repeat(data.first, data.size)])[mask]
 
 
-def geometric_mixture(view: ArrayLike) -> tuple[Array, Array] | None:
+def geometric_mixture(view: ArrayLike) -> tuple[Floats, Floats] | None:
     """Write a smooth view as a sum of a few geometric ones, ``view_k = sum_m a_m p_m^(k-1)``.
 
     ``1/k`` is the integral of ``p^(k-1)`` over p, and ``1/log2(k+1)`` is one as well: about 40 patiences, evenly spaced
@@ -180,8 +178,8 @@ def geometric_mixture(view: ArrayLike) -> tuple[Array, Array] | None:
     if len(seen) > 1 and seen[0] > 0 and np.abs(seen[0] * (seen[1] / seen[0]) ** k - seen).max() < 1e-14 * scale:
         return np.clip(seen[1:2] / seen[:1], 0.0, 1.0), seen[:1]
     fall = np.exp(np.arange(np.log(0.1 / max(len(seen), 1)), np.log(40.0), 0.3))
-    p: Array = np.append(1.0, np.exp(-fall))
+    p: Floats = np.append(1.0, np.exp(-fall))
     power = p ** k[:, None]
-    weight: Array = np.linalg.lstsq(power, seen, rcond=1e-15)[0].astype(np.float64)
+    weight: Floats = np.linalg.lstsq(power, seen, rcond=1e-15)[0].astype(np.float64)
     good = np.abs(power @ weight - seen).max(initial=0.0) < 1e-11 * scale and np.abs(weight).sum() < 30.0 * scale
     return (p, weight) if good else None

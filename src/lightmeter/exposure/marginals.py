@@ -18,16 +18,14 @@ The product without document i is the product divided by its factor f. ``|f|^2``
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lightmeter.arrays import AnyArray, Floats, Integers
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.grid import (
     GONE,
     TINY,
-    Index,
     Lists,
     Windows,
     last_nodes,
@@ -39,7 +37,6 @@ from lightmeter.exposure.grid import (
 )
 from lightmeter.exposure.luce import geometric_mixture, luce_exposure
 
-Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 CELLS = 8_192  # numbers an array in the cache
@@ -48,7 +45,7 @@ AT_ONCE = 8_000_000  # numbers of the transform of marginals
 START = 1e-4  # sum of X at the first node; what lies before is summed in closed form with an error below START^3
 
 
-def rank_marginals(log_weights: ArrayLike, depth: int, lengths: ArrayLike | None = None) -> Array:
+def rank_marginals(log_weights: ArrayLike, depth: int, lengths: ArrayLike | None = None) -> Floats:
     """Probability of each document at each rank.
 
     ``M[d, k] = [z^(k-1)] int X_d e_d prod_{j != d} [e_j + (1 - e_j) z] dx``.
@@ -88,7 +85,7 @@ def rank_marginals(log_weights: ArrayLike, depth: int, lengths: ArrayLike | None
     return out.reshape(*given.shape, depth)
 
 
-def luce_exposure_view(log_weights: ArrayLike, view: ArrayLike, lengths: ArrayLike | None = None) -> Array:
+def luce_exposure_view(log_weights: ArrayLike, view: ArrayLike, lengths: ArrayLike | None = None) -> Floats:
     """Exact expected exposure for users who know the rank only: ``M view``, M never formed.
 
     A smooth view of all ranks (DCG, Inverse, RBP) is a :func:`~lightmeter.exposure.luce.geometric_mixture`, which is
@@ -125,7 +122,7 @@ def luce_exposure_view(log_weights: ArrayLike, view: ArrayLike, lengths: ArrayLi
 
 def luce_exposure_cut(
     log_weights: ArrayLike, continuation: ArrayLike, cutoff: int | None, lengths: ArrayLike | None = None
-) -> Array:
+) -> Floats:
     """Exact expected exposure for users whose continuation belongs to the document, with a cutoff.
 
     ``eps_i``: the sum of the first K coefficients of ``int X_i e_i prod_{j != i} [e_j + (1 - e_j) C_j z] dx``.
@@ -155,7 +152,7 @@ def luce_exposure_cut(
     return data.restore(_coefficients(data, np.ones((cutoff, 1)))[:, 0])
 
 
-def _coefficients(data: Lists, readout: Array) -> Array:
+def _coefficients(data: Lists, readout: Floats) -> Floats:
     """Linear functions ``[documents, values]`` of the coefficients of each document.
 
     ``readout`` is ``[depth, values]``: what the coefficient of each rank counts.
@@ -206,8 +203,8 @@ def _step(depth: int) -> float:
 
 
 def _values(
-    data: Lists, grid: Windows, batch: Index, step: float, radius: float, angle: Array, mix: Complex | None
-) -> tuple[Index, NDArray[Any]]:
+    data: Lists, grid: Windows, batch: Integers, step: float, radius: float, angle: Floats, mix: Complex | None
+) -> tuple[Integers, AnyArray]:
     """Documents of a batch ``[pieces, documents]`` and their sums over its nodes: ``[pieces, documents, points]``.
 
     With ``mix``, the real part of the sum over the points with these weights: ``[pieces, documents]``.
@@ -261,7 +258,7 @@ def _values(
     return document, np.moveaxis(out, 0, -1) if mix is None else out[0].real
 
 
-def _add_tail(out: Array, data: Lists, segments: Index, readout: Array, step: float, start: Array) -> None:
+def _add_tail(out: Floats, data: Lists, segments: Integers, readout: Floats, step: float, start: Floats) -> None:
     """Set documents of the segments to the sum over the nodes before the first.
 
     To second order the summand is ``X_i [1 - sum_j X_j + z sum_{j != i} C_j X_j]``.
@@ -280,7 +277,7 @@ def _add_tail(out: Array, data: Lists, segments: Index, readout: Array, step: fl
     out[mask] = top[mask, None] * count[at] + second[mask, None] * count[at + 1]
 
 
-def _full_nodes(data: Lists, segments: Index, depth: int) -> Array:
+def _full_nodes(data: Lists, segments: Integers, depth: int) -> Floats:
     """The node of some segments from which on all ranks to the depth are taken.
 
     Of m documents with ``X >= c`` fewer than k are past with a probability of at most ``exp(-m KL((k-1)/m, 1 - e^-c))``

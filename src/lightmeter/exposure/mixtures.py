@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from lightmeter.errors import InputError, LightmeterError, TermError
 from lightmeter.exposure.expohedron import decompose as decompose_one
 from lightmeter.exposure.reach import views
 from lightmeter.models.users import User, user_of
-
-Array = NDArray[np.float64]
 
 #: Rankings less likely than that are left out: n of them change no exposure by 1e-10.
 THIN = 1e-14

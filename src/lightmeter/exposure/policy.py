@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.models.policies import Oracle, PlackettLuce, Policy, RankTransposition, Static
 from lightmeter.models.targets import Uniform
 from lightmeter.models.users import RBPUser, User
 
-Array = NDArray[np.float64]
 
-
-def log_weights(policy: PlackettLuce, score: Array) -> Array:
+def log_weights(policy: PlackettLuce, score: Floats) -> Floats:
     """Log-weights of documents ``[queries, n]``; NaN where there is none.
 
     Standardised scores have mean 0 and deviation 1 within the query; where all are equal they are 0.
@@ -38,7 +36,7 @@ def is_exact(policy: Policy, user: User) -> bool:
     return not isinstance(policy, RankTransposition) or not user.by_document
 
 
-def policy_exposure(policy: Policy, score: Array, grade: Array, user: User, cutoff: int | None = None) -> Array:
+def policy_exposure(policy: Policy, score: Floats, grade: Floats, user: User, cutoff: int | None = None) -> Floats:
     """Expected exposure of documents in the order of a base ranking.
 
     Parameters

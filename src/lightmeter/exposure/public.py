@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.policy import is_exact, log_weights, policy_exposure
 from lightmeter.models.policies import PlackettLuce, Policy, RankTransposition, Samples, Static
 from lightmeter.models.targets import Uniform
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
 
 
 def expected_exposure(
@@ -22,7 +21,7 @@ def expected_exposure(
     policy: Any = None,
     user: Any = None,
     cutoff: int | None = None,
-) -> Array:
+) -> Floats:
     """Expected exposure of documents under a policy, exactly.
 
     Parameters
@@ -87,7 +86,7 @@ def expected_exposure(
     return out.reshape(score.shape)
 
 
-def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
+def _numbers(name: str, given: ArrayLike) -> Floats:
     """An array of numbers."""
     try:
         return np.asarray(given, dtype=np.float64)
@@ -98,7 +97,7 @@ def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
         ) from None
 
 
-def rank_marginals(scores: ArrayLike, policy: Any = None, depth: int = 20) -> Array:
+def rank_marginals(scores: ArrayLike, policy: Any = None, depth: int = 20) -> Floats:
     """Probability of each document at each rank under a policy.
 
     Parameters

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.models.users import Attention, Inverse, RBPUser, TopK, User
-
-Array = NDArray[np.float64]
 
 LONGEST = 10_000_000  # ranks whose views are summed one by one
 
@@ -19,7 +17,7 @@ def measured_ranks(user: User) -> int:
     return len(user.weights) if isinstance(user, Attention) else 0
 
 
-def views(user: User, ranks: int, cutoff: int | None) -> Array:
+def views(user: User, ranks: int, cutoff: int | None) -> Floats:
     """Views of the ranks down to the cutoff, for users who know the rank only."""
     return user.view_at(np.arange(1.0, (ranks if cutoff is None else min(ranks, cutoff)) + 1))
 

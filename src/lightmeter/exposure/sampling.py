@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.rankings import Ranked, chunks_of_like_length
 from lightmeter.exposure.policy import log_weights
 from lightmeter.exposure.ties import blocks_by_score
@@ -12,7 +12,6 @@ from lightmeter.exposure.transposition import sample_transpositions
 from lightmeter.models.policies import PlackettLuce, Policy, RankTransposition, Static
 from lightmeter.models.targets import Uniform
 
-Array = NDArray[np.float64]
 #: Places drawn at a time; it decides which random numbers a query gets, so it is part of what a seed means.
 CELLS = 1 << 18
 
@@ -50,11 +49,11 @@ def sample_rankings(policy: Policy, ranked: Ranked, samples: int, seed: int) -> 
 def _permutations(
     policy: Policy,
     ranked: Ranked,
-    rows: NDArray[np.int64],
-    there: NDArray[np.bool_],
+    rows: Integers,
+    there: Booleans,
     samples: int,
     rng: np.random.Generator,
-) -> NDArray[np.int64]:
+) -> Integers:
     """``[rankings, samples, places]``: the place in the base ranking of each place drawn; missing ones last."""
     shape = (there.shape[0], samples, there.shape[1])
     if isinstance(policy, RankTransposition):
@@ -75,6 +74,6 @@ def _permutations(
     return np.argsort(np.where(there[:, None, :], key, np.inf), axis=2, kind="stable")
 
 
-def _grades(ranked: Ranked, rows: NDArray[np.int64]) -> Array:
+def _grades(ranked: Ranked, rows: Integers) -> Floats:
     judgments = ranked.collection.judgments
     return np.zeros(rows.shape) if judgments is None else np.append(judgments.gain, 0.0)[ranked.judged_row()[rows]]

@@ -13,15 +13,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.gradient import luce_vjp
 from lightmeter.exposure.policy import log_weights
 from lightmeter.models.policies import PlackettLuce
 from lightmeter.models.users import RBPUser, user_of
-
-Array = NDArray[np.float64]
 
 
 def exposure_gradient(
@@ -30,7 +29,7 @@ def exposure_gradient(
     grades: ArrayLike | None = None,
     policy: Any = None,
     user: Any = None,
-) -> Array:
+) -> Floats:
     """How a weighted sum of exposures changes with the scores, exactly: a vector-Jacobian product.
 
     ``d(sum_d lambda_d eps_d)/d scores`` under Plackett-Luce. With the loss's derivative by exposure for lambda it is
@@ -102,7 +101,7 @@ def exposure_gradient(
     return _by_score(chosen, rows, there, np.where(there, by_weight, 0.0)).reshape(score.shape)
 
 
-def _by_score(policy: PlackettLuce, score: Array, there: NDArray[np.bool_], gradient: Array) -> Array:
+def _by_score(policy: PlackettLuce, score: Floats, there: Booleans, gradient: Floats) -> Floats:
     """From the gradient by the log-weights to that by the scores, whose scaling depends on all of them."""
     if policy.scores == "raw":
         return policy.alpha * gradient

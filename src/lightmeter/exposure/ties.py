@@ -17,19 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import LightmeterError
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 LONGEST_GAUSS = 64  # nodes; blocks of more than twice as many documents use the trapezoid rule
 STEP = 0.28  # of the trapezoid rule: error below 1e-13
 CELLS = 500_000  # numbers an array
 
 
-def blocks_by_score(scores: ArrayLike, lengths: ArrayLike | None = None) -> Array:
+def blocks_by_score(scores: ArrayLike, lengths: ArrayLike | None = None) -> Floats:
     """Number the tied blocks of each query by falling score.
 
     Parameters
@@ -62,7 +60,7 @@ def blocks_by_score(scores: ArrayLike, lengths: ArrayLike | None = None) -> Arra
     return out.reshape(given.shape)
 
 
-def tied_positions(blocks: ArrayLike, view: ArrayLike) -> Array:
+def tied_positions(blocks: ArrayLike, view: ArrayLike) -> Floats:
     """Expected exposure for users who know the rank only: the mean of view over the ranks of a document's block.
 
     Parameters
@@ -89,7 +87,7 @@ def tied_positions(blocks: ArrayLike, view: ArrayLike) -> Array:
     return ties.restore((share / ties.size)[ties.block_of_level])
 
 
-def tied_documents(blocks: ArrayLike, continuation: ArrayLike, cutoff: int | None = None) -> Array:
+def tied_documents(blocks: ArrayLike, continuation: ArrayLike, cutoff: int | None = None) -> Floats:
     """Expected exposure for users whose continuation belongs to the document.
 
     ``A int_0^1 prod_{j != d} (1 - (1 - C_j) u) du``; where a cutoff cuts a block, means of products over subsets.
@@ -167,29 +165,31 @@ class _Ties:
         self.level_count = np.diff(np.append(self.first, len(self.go_on)))
         self.top = self._tops(query_start, query_of, block_start, go_on)
 
-    def _tops(self, query_start: Index, query_of: Index, block_start: Index, go_on: Array) -> Array:
+    def _tops(self, query_start: Integers, query_of: Integers, block_start: Integers, go_on: Floats) -> Floats:
         """View at the top of each block: the product of C over the documents above."""
         width = int(np.diff(np.append(query_start, len(go_on))).max(initial=0))
         padded = np.ones((len(query_start), width + 1))
         padded[query_of, np.arange(len(go_on)) - query_start[query_of] + 1] = go_on
         np.cumprod(padded, axis=1, out=padded)
-        top: Array = padded[query_of[block_start], self.above]
+        top: Floats = padded[query_of[block_start], self.above]
         return top
 
-    def levels(self, blocks: Index) -> tuple[Index, Index]:
+    def levels(self, blocks: Integers) -> tuple[Integers, Integers]:
         """The levels of some blocks, and to which of these blocks each belongs."""
         count = self.level_count[blocks]
         owner = np.repeat(np.arange(len(blocks)), count)
         return np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count) + self.first[blocks][owner], owner
 
-    def restore(self, value: Array) -> Array:
+    def restore(self, value: Floats) -> Floats:
         """Values of levels in the shape of the input."""
         out = np.zeros(int(np.prod(self.shape)))
         out[self.place] = value[self.level]
         return out.reshape(self.shape)
 
 
-def _rules(size: Index, wanted: NDArray[np.bool_], level_count: Index) -> Iterator[tuple[Index, Array, Array, Array]]:
+def _rules(
+    size: Integers, wanted: Booleans, level_count: Integers
+) -> Iterator[tuple[Integers, Floats, Floats, Floats]]:
     """Quadrature rules on [0, 1] with some blocks they serve: nodes u, 1 - u, weights."""
     todo = wanted.copy()
     nodes = 1
@@ -209,7 +209,7 @@ def _rules(size: Index, wanted: NDArray[np.bool_], level_count: Index) -> Iterat
         nodes *= 2
 
 
-def _cut_means(ties: _Ties, cut: Index, room: Index, levels: Index, owner: Index) -> Array:
+def _cut_means(ties: _Ties, cut: Integers, room: Integers, levels: Integers, owner: Integers) -> Floats:
     """``(1/m) sum_{k < room} E_k`` of each level's block without one of its documents.
 
     E_k over the first i documents is ``(1 - k/i) E_k + (k/i) C_i E_{k-1}`` over the first i - 1: nothing is subtracted.

@@ -10,14 +10,13 @@ otherwise indifferent, so for any user who knows the rank only
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError
 
-Array = NDArray[np.float64]
 
-
-def staying(n: ArrayLike, theta: float) -> Array:
+def staying(n: ArrayLike, theta: float) -> Floats:
     """L, the weight of the given ranking in the rank marginals: ``theta / (1 - (1 - theta) lam)``.
 
     Parameters
@@ -44,7 +43,7 @@ def staying(n: ArrayLike, theta: float) -> Array:
     return np.where(count > 1, theta / (1.0 - (1.0 - theta) * lam), 1.0)
 
 
-def transposition_marginals(n: int, theta: float, depth: int | None = None) -> Array:
+def transposition_marginals(n: int, theta: float, depth: int | None = None) -> Floats:
     """Probability that the document given at rank i ends at rank k.
 
     ``E[M] = L I + (1 - L) / n``.
@@ -76,7 +75,7 @@ def transposition_marginals(n: int, theta: float, depth: int | None = None) -> A
     return out
 
 
-def transposition_exposure(view: ArrayLike, theta: float, lengths: ArrayLike | None = None) -> Array:
+def transposition_exposure(view: ArrayLike, theta: float, lengths: ArrayLike | None = None) -> Floats:
     """Expected exposure by the rank a document has in the given ranking, for users who know the rank only.
 
     ``eps_i = L view_i + (1 - L) mean(view)``, the mean over all n ranks.
@@ -115,7 +114,7 @@ def transposition_exposure(view: ArrayLike, theta: float, lengths: ArrayLike | N
     return np.where(there, stay * seen + (1.0 - stay) * mean, 0.0)
 
 
-def sample_transpositions(rng: np.random.Generator, n: int, theta: float, size: int) -> NDArray[np.int64]:
+def sample_transpositions(rng: np.random.Generator, n: int, theta: float, size: int) -> Integers:
     """Draw rankings.
 
     Swaps beyond ``n (ln n + 40)``, after which only the parity of the permutation is left of the start (up to 1e-16 in

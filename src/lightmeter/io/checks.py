@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans
 from lightmeter.errors import InputError
 from lightmeter.io.tables import Source
 
@@ -73,7 +73,7 @@ def refuse_type(column: pl.Series, what: str, source: Source, accepted: str, hin
     return fault(f"{what}: a list", source, row, column=column.name, accepted=accepted, hint=hint)
 
 
-def first(mask: pl.Series | NDArray[np.bool_]) -> int | None:
+def first(mask: pl.Series | Booleans) -> int | None:
     """The first true position of a mask (nulls are false), or None."""
     flags = mask.fill_null(False).to_numpy() if isinstance(mask, pl.Series) else mask
     at = int(np.argmax(flags)) if len(flags) else 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes
 from lightmeter.io.arrow import Reading, read_fields, start_reading
 from lightmeter.io.id_column import IdColumn
 from lightmeter.io.tables import Source
@@ -122,7 +123,7 @@ def _watched(path: str, skip: int, delimiter: str, n: int) -> tuple[pa.Table, in
 # Arrow's columns
 
 
-def _codes(column: pa.ChunkedArray, constant: str = "") -> tuple[list[str], NDArray[np.int32]]:
+def _codes(column: pa.ChunkedArray, constant: str = "") -> tuple[list[str], Codes]:
     """Distinct values and codes of a coded column; ``constant`` is the value of one that is not coded."""
     if not hasattr(column.type, "value_type"):
         return [constant], np.zeros(len(column), np.int32)

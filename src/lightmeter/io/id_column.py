@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Integers
 from lightmeter.io.series import series_of
 from lightmeter.io.threads import cores, in_threads
 
@@ -86,7 +87,7 @@ class IdColumn:
         return _strings(np.concatenate(found), np.cumsum(np.concatenate(lengths))).gather(back)
 
 
-def _texts(chunk: pa.Array, rows: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _texts(chunk: pa.Array, rows: NDArray[np.integer]) -> tuple[NDArray[np.uint8], Integers]:
     """The bytes of some strings of a chunk, one after the other, and how many each has."""
     offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset :]
     begin = offsets[rows].astype(np.int64)
@@ -98,7 +99,7 @@ def _texts(chunk: pa.Array, rows: NDArray[np.integer]) -> tuple[NDArray[np.uint8
     return np.frombuffer(data, np.uint8)[np.arange(behind[-1]) + np.repeat(begin - behind + length, length)], length
 
 
-def _strings(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pl.Series:
+def _strings(data: NDArray[np.uint8], offsets: Integers) -> pl.Series:
     import pyarrow as pa
 
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]

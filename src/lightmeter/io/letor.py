@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import AnyArray, Floats, Integers
 from lightmeter.errors import InputError
 from lightmeter.io.sources import one_file
 from lightmeter.io.text import BOM, open_bytes
@@ -50,12 +51,12 @@ class LetorTable:
 
     files: tuple[str, ...]
     features: NDArray[np.float32]
-    feature_ids: NDArray[np.int64]
-    grade: NDArray[np.float64]
+    feature_ids: Integers
+    grade: Floats
     queries: list[str]
-    sizes: NDArray[np.int64]
+    sizes: Integers
     docs: pl.Series
-    lines: NDArray[np.int64]
+    lines: Integers
 
 
 def read_letor(path: str | os.PathLike[str], sizes: str | os.PathLike[str] | None = None) -> LetorTable:
@@ -124,12 +125,12 @@ def read_letor(path: str | os.PathLike[str], sizes: str | os.PathLike[str] | Non
 class _Piece:
     """Some lines: grades, queries, names, and features in long form."""
 
-    line: NDArray[np.int64]
-    grade: NDArray[np.float64]
+    line: Integers
+    grade: Floats
     qid: pl.Series
     doc: pl.Series
-    row: NDArray[np.int64]
-    feature: NDArray[np.int64]
+    row: Integers
+    feature: Integers
     value: NDArray[np.float32]
 
 
@@ -181,7 +182,7 @@ def _parsed(name: str, first: int, lines: list[bytes]) -> _Piece:
     key, given = pair["field_0"], pair["field_1"]
     row = long["row"].to_numpy().astype(np.int64)
     is_query = (key == "qid") & given.is_not_null() & (given != "")
-    qid: NDArray[Any] = np.full(len(frame), None, dtype=object)
+    qid: AnyArray = np.full(len(frame), None, dtype=object)
     mine = is_query.to_numpy()
     again = np.flatnonzero(mine)[1:][np.diff(row[mine]) == 0]
     if len(again):
@@ -226,14 +227,14 @@ def _utf8(line: bytes) -> bool:
     return True
 
 
-def _refuse(name: str, line: NDArray[np.int64], bad: pl.Series, found: Any, accepted: str) -> None:
+def _refuse(name: str, line: Integers, bad: pl.Series, found: Any, accepted: str) -> None:
     at = np.flatnonzero(bad.to_numpy())
     if len(at):
         i = int(at[0])
         raise InputError(found(i), where=name, line=int(line[i]), accepted=accepted)
 
 
-def _refuse_repeated(name: str, line: NDArray[np.int64], row: NDArray[np.int64], feature: NDArray[np.int64]) -> None:
+def _refuse_repeated(name: str, line: Integers, row: Integers, feature: Integers) -> None:
     same = row[1:] == row[:-1]
     if not (same & (feature[1:] <= feature[:-1])).any():
         return
@@ -246,7 +247,7 @@ def _refuse_repeated(name: str, line: NDArray[np.int64], row: NDArray[np.int64],
         )
 
 
-def _joined(name: str, pieces: list[_Piece]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _joined(name: str, pieces: list[_Piece]) -> tuple[NDArray[np.float32], Integers]:
     """The features as one dense table, from feature 1 (or 0, where there is one) to the highest."""
     low = min((int(p.feature.min()) for p in pieces if len(p.feature)), default=1)
     high = max((int(p.feature.max()) for p in pieces if len(p.feature)), default=0)
@@ -267,7 +268,7 @@ def _joined(name: str, pieces: list[_Piece]) -> tuple[NDArray[np.float32], NDArr
     return out, np.arange(low, high + 1)
 
 
-def _queries(name: str, qid: pl.Series, line: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+def _queries(name: str, qid: pl.Series, line: Integers) -> tuple[list[str], Integers]:
     missing = np.flatnonzero(qid.is_null().to_numpy())
     if len(missing):
         raise InputError(
@@ -287,7 +288,7 @@ def _queries(name: str, qid: pl.Series, line: NDArray[np.int64]) -> tuple[list[s
     return names.to_list(), np.diff(np.append(fresh, len(qid)))
 
 
-def _sizes(file: str, documents: int, name: str) -> NDArray[np.int64]:
+def _sizes(file: str, documents: int, name: str) -> Integers:
     with open_bytes(file) as opened:
         lines = bytes(opened.read()).decode(errors="replace").removeprefix("\ufeff").split("\n")
     out = []
@@ -306,9 +307,7 @@ def _sizes(file: str, documents: int, name: str) -> NDArray[np.int64]:
     return np.array(out, dtype=np.int64)
 
 
-def _docs(
-    name: str, given: pl.Series, queries: list[str], counts: NDArray[np.int64], line: NDArray[np.int64]
-) -> pl.Series:
+def _docs(name: str, given: pl.Series, queries: list[str], counts: Integers, line: Integers) -> pl.Series:
     """Ids by comment, where every document has one; else by query and place."""
     owner = np.repeat(np.arange(len(counts)), counts)
     named = pl.DataFrame({"query": owner, "doc": given, "line": line}).drop_nulls("doc")

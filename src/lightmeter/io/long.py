@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Integers
 from lightmeter.io.attributes import Options, build_attribute, member_rows
 from lightmeter.io.binning import plain_text
 from lightmeter.io.checks import UNKNOWN, UNKNOWN_CELLS, check_sums, fault, first, identifiers, known_cells, numbers
@@ -60,7 +60,7 @@ def _queries(query: pl.Series, source: Source) -> pl.Series:
     return identifiers(query, "query", source)
 
 
-def _rows_of(source: Source, rows: NDArray[np.int64]) -> Source:
+def _rows_of(source: Source, rows: Integers) -> Source:
     whole = source.line_of
     return Source(source.name, source.files, (lambda row: whole(int(rows[row]))) if whole else None)
 

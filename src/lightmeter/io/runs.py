@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Floats, Integers
 from lightmeter.errors import InputError
 from lightmeter.io.arrow import Reading
 from lightmeter.io.checks import fault, first, identifiers, numbers
@@ -166,7 +166,7 @@ def trec_file(path: str, reading: Reading | None = None, *, exact: bool = False)
     return TrecRows(queries, query, seconds, second, rows.frame["f2"].rename("doc"), score, rows.source, rows.ignored)
 
 
-def codes(column: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+def codes(column: pl.Series) -> tuple[list[str], Codes]:
     """Distinct values in order of first appearance, and the position of each row's value among them."""
     names = column.unique(maintain_order=True)
     table = pl.DataFrame({"name": names, "code": np.arange(len(names), dtype=np.int32)})
@@ -175,7 +175,7 @@ def codes(column: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
 
 
 def _concatenate(path: str, pieces: list[TrecRows]) -> TrecRows:
-    def recode(lists: list[list[str]], arrays: list[NDArray[np.int32]]) -> tuple[list[str], NDArray[np.int32]]:
+    def recode(lists: list[list[str]], arrays: list[Codes]) -> tuple[list[str], Codes]:
         order = {value: i for i, value in enumerate(dict.fromkeys(v for values in lists for v in values))}
         maps = [np.array([order[v] for v in values], dtype=np.int32) for values in lists]
         return list(order), np.concatenate([m[a] for m, a in zip(maps, arrays, strict=True)])
@@ -235,7 +235,7 @@ def _runs_of_table(table: Table, name: str | None, columns: Columns | None) -> l
     return runs
 
 
-def _ranks(column: pl.Series, source: Source) -> NDArray[np.float64]:
+def _ranks(column: pl.Series, source: Source) -> Floats:
     """Ranks of a table, from 0 or 1 up."""
     ranks = numbers(column, "rank", source, least=0.0, truth=False)
     if (row := first(ranks != ranks.round())) is not None:
@@ -249,9 +249,7 @@ def _ranks(column: pl.Series, source: Source) -> NDArray[np.float64]:
     return ranks.to_numpy()
 
 
-def _shared_ranks(
-    query: NDArray[np.int32], queries: list[str], sample: pl.Series | None, score: NDArray[np.float64]
-) -> tuple[str, ...]:
+def _shared_ranks(query: Codes, queries: list[str], sample: pl.Series | None, score: Floats) -> tuple[str, ...]:
     """A note where documents of one ranking have one rank; the scores are the ranks with the sign turned."""
     begins = query[1:] != query[:-1]
     if begins.sum() == len(queries) - 1 and (begins | (score[1:] < score[:-1])).all():
@@ -267,7 +265,7 @@ def _shared_ranks(
     )
 
 
-def _subset(source: Source, rows: NDArray[np.int64]) -> Source:
+def _subset(source: Source, rows: Integers) -> Source:
     whole = source.line_of
     if whole is None:
         return source

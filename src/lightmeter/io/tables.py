@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Floats
 from lightmeter.io.id_column import IdColumn, as_series
 
 Kind = Literal["hard", "soft", "multi"]
@@ -65,12 +64,12 @@ class RunTable:
     name: str
     source: Source
     queries: list[str]
-    query: NDArray[np.int32]
+    query: Codes
     ids: pl.Series | IdColumn
-    score: NDArray[np.float64]
+    score: Floats
     by_rank: bool = False
     sample: pl.Series | None = None
-    weight: NDArray[np.float64] | None = None
+    weight: Floats | None = None
     extra: pl.DataFrame | None = None
     ignored: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Integers
 from lightmeter.errors import InputError
 from lightmeter.io.series import series_of
 
@@ -158,7 +159,7 @@ def sysdesc_lines(lines: list[str]) -> int:
     return count
 
 
-def row_lines(lines: pl.Series, skip: int) -> NDArray[np.int64]:
+def row_lines(lines: pl.Series, skip: int) -> Integers:
     """The 1-based line of every data row: lines after the first ``skip`` that are not blank."""
     rows = np.flatnonzero(lines.str.contains(r"[^ \t\r\n]").to_numpy()) + 1
     return rows[rows > skip]

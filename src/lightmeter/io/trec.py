@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Floats
 from lightmeter.errors import InputError
 from lightmeter.io.id_column import IdColumn, as_series
 from lightmeter.io.tables import Source
@@ -90,11 +90,11 @@ class TrecRows:
     """The columns of TREC run lines, queries and column 2 coded; what the fast and the exact reader both give."""
 
     queries: list[str]
-    query: NDArray[np.int32]
+    query: Codes
     seconds: list[str]
-    second: NDArray[np.int32]
+    second: Codes
     ids: pl.Series | IdColumn
-    score: NDArray[np.float64]
+    score: Floats
     source: Source
     ignored: dict[str, int]
 

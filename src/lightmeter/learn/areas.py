@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.exposure.closed import oracle_exposure, tied_exposure, uniform_exposure
 from lightmeter.exposure.group_bounds import group_bounds
@@ -21,7 +22,6 @@ from lightmeter.models.users import User
 from lightmeter.sweeping.areas import areas
 from lightmeter.sweeping.scale import Scale, unset
 
-Array = NDArray[np.float64]
 KINDS = ("documents", "parity")
 #: Of the scores in units of their mean deviation within a query.
 _ALPHAS = 0.25 * 2.0 ** (np.arange(15) / 2)
@@ -41,7 +41,7 @@ class Areas:
     """
 
     mean: float
-    query: Array
+    query: Floats
 
 
 def curve_areas(
@@ -121,7 +121,7 @@ def curve_areas(
     return Areas(float(areas(x[None], y[None], scale.of_means)[0]), query)
 
 
-def _exposures(s: Array, g: Array, there: NDArray[np.bool_], user: User) -> Array:
+def _exposures(s: Floats, g: Floats, there: Booleans, user: User) -> Floats:
     """Exposures at each parameter, uniform first and static last, ``[points, queries, documents]``."""
     go_on = user.continuation(g)
     count = np.maximum(there.sum(axis=1, keepdims=True), 1)
@@ -138,7 +138,7 @@ def _exposures(s: Array, g: Array, there: NDArray[np.bool_], user: User) -> Arra
     return np.stack([uniform, *middle, tied_exposure(np.where(there, blocks, np.nan), g, user)])
 
 
-def _best(g: Array, goal: Array, user: User) -> Array:
+def _best(g: Floats, goal: Floats, user: User) -> Floats:
     """Exposures of the ranking of most relevance."""
     if not user.by_document:
         return goal
@@ -148,12 +148,12 @@ def _best(g: Array, goal: Array, user: User) -> Array:
 
 
 def _parity(
-    eps: Array,
-    eer: Array,
-    code: NDArray[np.int64],
-    there: NDArray[np.bool_],
-    relevant: NDArray[np.bool_],
-    most: Array,
+    eps: Floats,
+    eer: Floats,
+    code: Integers,
+    there: Booleans,
+    relevant: Booleans,
+    most: Floats,
     user: User,
 ) -> Areas:
     """Areas with the disparity between groups, on the scale that all scorers share."""
@@ -178,7 +178,7 @@ def _parity(
     return Areas(float(_most_within(mean[None], y[counts].mean(axis=0)[None])[0]), query)
 
 
-def _most_within(x: Array, y: Array) -> Array:
+def _most_within(x: Floats, y: Floats) -> Floats:
     """Areas of the largest y at points of at most each x, joined by straight lines; 0 before the first."""
     x = np.clip(x, 0.0, 1.0)
     order = np.lexsort((y, x), axis=1)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.closed import oracle_exposure
 from lightmeter.exposure.gradient import luce_vjp
@@ -15,7 +16,6 @@ from lightmeter.exposure.luce import luce_exposure
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.readers import reader
 
-Array = NDArray[np.float64]
 #: The Hessian is at least this share of its mean, and at least this.
 _SHARE, _LEAST = 1e-3, 1e-12
 _PAIRS = 1 << 22
@@ -68,11 +68,11 @@ class BoostedExposure:
             )
         object.__setattr__(self, "user", reader(self.user))
 
-    def __call__(self, scores: ArrayLike, data: Any) -> tuple[Array, Array]:
+    def __call__(self, scores: ArrayLike, data: Any) -> tuple[Floats, Floats]:
         """Gradient and Hessian for the scores of a training data set."""
         return self.derivatives(scores, data.get_label(), query_sizes(data))
 
-    def derivatives(self, scores: ArrayLike, grades: ArrayLike, sizes: ArrayLike) -> tuple[Array, Array]:
+    def derivatives(self, scores: ArrayLike, grades: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Floats]:
         """Gradient and Hessian, ``[documents]`` each.
 
         Parameters
@@ -104,7 +104,7 @@ class BoostedExposure:
         floor = max(_SHARE * float(flat.mean()) if len(flat) else 0.0, _LEAST)
         return gradient[there], np.maximum(flat, floor)
 
-    def _between(self, eps: Array, there: NDArray[np.bool_]) -> Array:
+    def _between(self, eps: Floats, there: Booleans) -> Floats:
         """For each document the exposure of its group, 0 where it has none."""
         given = np.asarray(self.groups, dtype=np.int64)
         if given.shape != (int(there.sum()),):
@@ -124,11 +124,11 @@ class BoostedExposure:
 class BoostedPairwise:
     """The cross-entropy of pairs, the mean over each query's, as an objective of LightGBM."""
 
-    def __call__(self, scores: ArrayLike, data: Any) -> tuple[Array, Array]:
+    def __call__(self, scores: ArrayLike, data: Any) -> tuple[Floats, Floats]:
         """Gradient and Hessian for the scores of a training data set."""
         return self.derivatives(scores, data.get_label(), query_sizes(data))
 
-    def derivatives(self, scores: ArrayLike, grades: ArrayLike, sizes: ArrayLike) -> tuple[Array, Array]:
+    def derivatives(self, scores: ArrayLike, grades: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Floats]:
         """Gradient and Hessian, ``[documents]`` each."""
         there = _places(sizes)
         y, g = _padded(scores, there), np.maximum(_padded(grades, there), 0.0)
@@ -177,7 +177,7 @@ def boosted_area(groups: ArrayLike | None = None, *, user: Any = "RBP(p=0.5)", k
     return area
 
 
-def query_sizes(data: Any) -> NDArray[np.int64]:
+def query_sizes(data: Any) -> Integers:
     """Number of documents of each query of a LightGBM data set."""
     sizes = data.get_group()
     if sizes is None:
@@ -187,12 +187,12 @@ def query_sizes(data: Any) -> NDArray[np.int64]:
     return np.asarray(sizes, dtype=np.int64)
 
 
-def _places(sizes: ArrayLike) -> NDArray[np.bool_]:
+def _places(sizes: ArrayLike) -> Booleans:
     n = np.asarray(sizes, dtype=np.int64)
     return np.asarray(np.arange(int(n.max(initial=0))) < n[:, None])
 
 
-def _padded(values: ArrayLike, there: NDArray[np.bool_]) -> Array:
+def _padded(values: ArrayLike, there: Booleans) -> Floats:
     given = np.asarray(values, dtype=np.float64)
     if given.shape != (int(there.sum()),) or not np.isfinite(given).all():
         raise LightmeterError(

@@ -14,12 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.letor import read_letor
 from lightmeter.models.users import ERRUser, User
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,7 @@ class Grouping:
 
     name: str
     values: list[str]
-    code: Codes
+    code: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +68,14 @@ class LetorData:
     """
 
     features: NDArray[np.float32]
-    grade: Array
+    grade: Floats
     queries: list[str]
-    sizes: Codes
+    sizes: Integers
     docs: pl.Series
-    feature_ids: Codes
+    feature_ids: Integers
     groups: Grouping | None = None
     files: tuple[str, ...] = ()
-    lines: Codes | None = None
+    lines: Integers | None = None
 
     @classmethod
     def of(cls, features: ArrayLike, grade: ArrayLike, sizes: ArrayLike, groups: ArrayLike | None = None) -> LetorData:
@@ -124,23 +122,23 @@ class LetorData:
         return cls(t.features, t.grade, t.queries, t.sizes, t.docs, t.feature_ids, files=t.files, lines=t.lines)
 
     @cached_property
-    def start(self) -> Codes:
+    def start(self) -> Integers:
         """First document of each query."""
         return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
-    def owner(self) -> Codes:
+    def owner(self) -> Integers:
         """Query of each document."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
-    def rows(self, queries: ArrayLike) -> tuple[Codes, NDArray[np.bool_]]:
+    def rows(self, queries: ArrayLike) -> tuple[Integers, Booleans]:
         """Rows of the documents of some queries, padded ``[queries, documents]``, and where there is one."""
         chosen = np.asarray(queries, dtype=np.int64)
         place = np.arange(int(self.sizes[chosen].max(initial=0)))
         there = place < self.sizes[chosen][:, None]
         return np.where(there, self.start[chosen][:, None] + place, 0), there
 
-    def flat(self, queries: ArrayLike) -> Codes:
+    def flat(self, queries: ArrayLike) -> Integers:
         """Rows of the documents of some queries, one query after the other."""
         rows, there = self.rows(queries)
         return rows[there]
@@ -151,7 +149,7 @@ class LetorData:
         taken = np.asarray(values)[rows]
         return np.where(there, taken, np.asarray(fill).astype(taken.dtype))
 
-    def codes(self, queries: ArrayLike) -> Codes | None:
+    def codes(self, queries: ArrayLike) -> Integers | None:
         """Groups of the documents of some queries, -1 where there is none."""
         return None if self.groups is None else self.padded(self.groups.code, queries, -1)
 
@@ -274,7 +272,7 @@ def generated(
     noise: float = 0.6,
     between: float = 0.7,
     rng: int = 0,
-) -> tuple[LetorData, Array]:
+) -> tuple[LetorData, Floats]:
     """A collection in the form of LETOR with known utilities: 136 features, grades 0 to 4, three groups.
 
     The utility of a document is a smooth function of ten properties, plus what its group adds. Grades are cuts of the

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import write_whole
 from lightmeter.learn.collection import LetorData
@@ -21,7 +21,6 @@ from lightmeter.learn.folds import Fold, folds_of
 from lightmeter.learn.readers import reader
 from lightmeter.learn.settings import LOSSES, Settings
 
-Array = NDArray[np.float64]
 #: Told: the loss, the fold from 1 of how many, the epoch, its training loss (NaN for trees) and validation area.
 Tell = Callable[[str, int, int, int, float, float], None]
 
@@ -128,7 +127,7 @@ class Experiment:
         os.makedirs(self.folder, exist_ok=True)
         write_whole(path, (json.dumps(asked, indent=1) + "\n").encode())
 
-    def scores(self, tell: Tell | None = None, done: Done | None = None) -> dict[str, Array]:
+    def scores(self, tell: Tell | None = None, done: Done | None = None) -> dict[str, Floats]:
         """Train what is not trained yet; for each loss the scores of all documents by models that never saw them.
 
         ``tell`` is called after every epoch, ``done`` after every model.
@@ -143,7 +142,7 @@ class Experiment:
             self._write_run(loss, whole)
         return out
 
-    def earlier(self) -> dict[str, Array]:
+    def earlier(self) -> dict[str, Floats]:
         """Scores by losses that this folder has all models of, and that are not asked for now.
 
         :meth:`prepare` makes sure that they are of the same data and settings. Their runs are written where missing.
@@ -193,7 +192,7 @@ class Experiment:
         several = len(self._weights(loss)) > 1
         return os.path.join(self.folder, "models", loss, f"fold{k + 1}", *([f"lambda{lam:g}"] if several else []))
 
-    def _best(self, loss: str, k: int, fold: Fold, tell: Tell | None, done: Done | None) -> Array:
+    def _best(self, loss: str, k: int, fold: Fold, tell: Tell | None, done: Done | None) -> Floats:
         made, several = [], len(self._weights(loss)) > 1
         for lam in self._weights(loss):
             found = os.path.exists(os.path.join(self._place(loss, k, lam), "done.json"))
@@ -205,7 +204,7 @@ class Experiment:
                 done(Unit(loss, k + 1, folds, weight, best, epochs, made[-1][0], found))
         return made[int(np.argmax([area for area, _ in made]))][1]
 
-    def _unit(self, loss: str, k: int, fold: Fold, lam: float, tell: Tell | None) -> tuple[float, Array]:
+    def _unit(self, loss: str, k: int, fold: Fold, lam: float, tell: Tell | None) -> tuple[float, Floats]:
         """Validation area and test scores of one model, trained unless it is there."""
         place = self._place(loss, k, lam)
         done = os.path.join(place, "done.json")
@@ -243,7 +242,7 @@ class Experiment:
             os.unlink(os.path.join(place, "checkpoint.pt"))
         return area, scores
 
-    def _write_run(self, loss: str, scores: Array) -> None:
+    def _write_run(self, loss: str, scores: Floats) -> None:
         """Scores as a TREC run, in full precision."""
         os.makedirs(os.path.join(self.folder, "runs"), exist_ok=True)
         frame = self.data.run(scores).with_columns(pl.Series("place", self.data.owner))

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Integers
 from lightmeter.errors import LightmeterError
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Fold:
     """Numbers of the queries of one fold."""
 
-    train: Codes
-    valid: Codes
-    test: Codes
+    train: Integers
+    valid: Integers
+    test: Integers
 
 
 def folds_of(queries: int, parts: int = 5, seed: int = 0) -> list[Fold]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 
 _AT_A_TIME = 1 << 16
@@ -51,7 +52,7 @@ class Network(nn.Module):
         return self.layers(features)[:, 0]
 
 
-def scores_of(network: Network, features: ArrayLike) -> NDArray[np.float64]:
+def scores_of(network: Network, features: ArrayLike) -> Floats:
     """Scores without dropout, ``[documents]``."""
     given = np.ascontiguousarray(features, dtype=np.float32)
     training = network.training

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError, suggest
 
 Features = NDArray[np.float32]
@@ -30,8 +31,8 @@ class Normalisation:
     """
 
     name: str
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
+    mean: Floats
+    deviation: Floats
 
     @classmethod
     def fit(cls, name: str, features: Features) -> Normalisation:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.data.loading import load
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.collection import LetorData
@@ -18,7 +18,6 @@ from lightmeter.statistics.adjust import adjusted
 from lightmeter.statistics.paired import paired_test
 from lightmeter.sweeping.perform import sweep
 
-Array = NDArray[np.float64]
 POLICY = "PlackettLuce(scores='raw')"
 _SUMMARY: dict[str, Any] = {
     "loss": pl.String,
@@ -58,7 +57,7 @@ class Outcome:
     queries: pl.DataFrame
 
     @classmethod
-    def of(cls, data: LetorData, scores: dict[str, Array], user: Any = "RBP(p=0.5)", resamples: int = 1000) -> Outcome:
+    def of(cls, data: LetorData, scores: dict[str, Floats], user: Any = "RBP(p=0.5)", resamples: int = 1000) -> Outcome:
         """Evaluate the scores of all documents by loss."""
         groups = data.groups
         by = None if groups is None else groups.name
@@ -71,7 +70,7 @@ class Outcome:
         place = {query: i for i, query in enumerate(swept.queries)}
         at = np.array([place.get(query, -1) for query in data.queries])
         rows: list[tuple[Any, ...]] = []
-        own: dict[tuple[str, str], Array] = {}
+        own: dict[tuple[str, str], Floats] = {}
         for measure, counted in [("EEAUC", None), *([("EEAUC group", by)] if by is not None else [])]:
             for loss in scores:
                 curve = swept.find(run=loss, by=counted)
@@ -107,7 +106,7 @@ def _table(rows: list[tuple[Any, ...]], schema: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _pairs(own: dict[tuple[str, str], Array], losses: list[str], measures: list[str]) -> pl.DataFrame:
+def _pairs(own: dict[tuple[str, str], Floats], losses: list[str], measures: list[str]) -> pl.DataFrame:
     """Tests of all pairs, on the queries that are defined for all losses."""
     rows: list[tuple[Any, ...]] = []
     for measure in measures:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.files import write_whole
 from lightmeter.learn.areas import curve_areas
@@ -26,7 +26,6 @@ from lightmeter.learn.network import Network, frozen, scores_of
 from lightmeter.learn.normalising import Normalisation
 from lightmeter.learn.settings import Settings, kind_of
 
-Codes = NDArray[np.int64]
 Step = Callable[[int, float, float], None]
 #: What torch raises for files that it did not write, or not whole.
 _BROKEN = (RuntimeError, KeyError, EOFError, pickle.UnpicklingError, TypeError, ValueError)
@@ -51,7 +50,7 @@ class Trained:
     history: list[dict[str, Any]]
     best: int
 
-    def scores(self, data: LetorData, queries: Any) -> NDArray[np.float64]:
+    def scores(self, data: LetorData, queries: Any) -> Floats:
         """Scores of the documents of some queries, one query after the other."""
         features = data.features[data.flat(queries)]
         return scores_of(self.network, self.normalisation.apply(features, data.sizes[np.asarray(queries)]))
@@ -101,8 +100,8 @@ def loss_of(name: str, settings: Settings) -> Any:
 
 def train_network(
     data: LetorData,
-    train: Codes,
-    valid: Codes,
+    train: Integers,
+    valid: Integers,
     loss: str = "ee",
     settings: Settings | None = None,
     *,
@@ -182,7 +181,7 @@ def _epoch(
     optimiser: torch.optim.Optimizer,
     cost: Any,
     data: LetorData,
-    train: Codes,
+    train: Integers,
     features: Tensor,
     grades: Tensor,
     batch: int,
@@ -210,7 +209,7 @@ def _seed(seed: int, epoch: int) -> int:
     return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def _fingerprint(data: LetorData, train: Codes, valid: Codes, loss: str, settings: Settings) -> str:
+def _fingerprint(data: LetorData, train: Integers, valid: Integers, loss: str, settings: Settings) -> str:
     """What a checkpoint has to be of."""
     sums = [zlib.crc32(np.asarray(v).tobytes()) for v in (data.features, data.grade, data.sizes, train, valid)]
     sums += [] if data.groups is None else [zlib.crc32(data.groups.code.tobytes())]

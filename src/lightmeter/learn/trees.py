@@ -7,14 +7,12 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError
 from lightmeter.learn.boosting import BoostedExposure, BoostedPairwise, boosted_area
 from lightmeter.learn.collection import LetorData
 from lightmeter.learn.settings import Settings, kind_of
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -35,14 +33,19 @@ class Trees:
     history: list[dict[str, Any]]
     best: int
 
-    def scores(self, data: LetorData, queries: Any) -> NDArray[np.float64]:
+    def scores(self, data: LetorData, queries: Any) -> Floats:
         """Scores of the documents of some queries, one query after the other."""
         found = self.booster.predict(data.features[data.flat(queries)], num_iteration=self.best, raw_score=True)
         return np.asarray(found, dtype=np.float64)
 
 
 def train_trees(
-    data: LetorData, train: Codes, valid: Codes, loss: str = "ee", settings: Settings | None = None, step: Any = None
+    data: LetorData,
+    train: Integers,
+    valid: Integers,
+    loss: str = "ee",
+    settings: Settings | None = None,
+    step: Any = None,
 ) -> Trees:
     """Boost trees on some queries, stop by others.
 
@@ -112,7 +115,7 @@ def train_trees(
     return Trees(booster, rows, int(np.argmax(found)) + 1)
 
 
-def _dataset(data: LetorData, queries: Codes) -> Any:
+def _dataset(data: LetorData, queries: Integers) -> Any:
     mine = data.flat(queries)
     grades = np.maximum(data.grade[mine], 0.0)
     made = lightgbm.Dataset(

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values, by_name
@@ -37,7 +37,6 @@ from lightmeter.terms.parameters import Choice, Flag, TermOf, param
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 Docs = Literal["ranked", "all", "relevant"]
 DOCS = Choice(("ranked", "all", "relevant"))
 DOCS_DOC = "whose exposure: 'ranked' documents, 'all' ranked or judged ones, or 'relevant' ones, ranked or not"
@@ -128,11 +127,11 @@ class OfExposure(Measure, abstract=True):
             mine.se = np.where(mix.exact, 0.0, se)
             mine.because(few, FEW_SAMPLES, None)
 
-    def across(self, context: Context, ranked: Ranked, weight: Array) -> Values | dict[str, Values]:
+    def across(self, context: Context, ranked: Ranked, weight: Floats) -> Values | dict[str, Values]:
         members = self._members(context, ranked, weight)
         return self._across(context, ranked, weight, self.prepare(self._sums(context, ranked)), members)
 
-    def across_error(self, context: Context, ranked: Ranked, weight: Array) -> dict[str | None, float]:
+    def across_error(self, context: Context, ranked: Ranked, weight: Floats) -> dict[str | None, float]:
         """Standard errors of sampled rankings, by folds: the rankings of every query are dealt out at random, and one
         fold after the other is left out.
         """
@@ -157,12 +156,12 @@ class OfExposure(Measure, abstract=True):
             for exposure in exposure_without(context, ranked, found, self._given.user, self.cutoff)
         ]
 
-    def _members(self, context: Context, ranked: Ranked, weight: Array) -> Array | None:
+    def _members(self, context: Context, ranked: Ranked, weight: Floats) -> Floats | None:
         by = self.attribute
         return None if by is None else distinct_members(context, ranked, by, self._given.docs, weight)
 
     def _across(
-        self, context: Context, ranked: Ranked, weight: Array, prepared: Totals, members: Array | None
+        self, context: Context, ranked: Ranked, weight: Floats, prepared: Totals, members: Floats | None
     ) -> Values | dict[str, Values]:
         by = self.attribute
         if by is None:
@@ -174,7 +173,7 @@ class OfExposure(Measure, abstract=True):
                 values.because(np.full(1, nothing), NOTHING_KNOWN)
         return found
 
-    def counted(self, prepared: Totals, weight: Array) -> Array:
+    def counted(self, prepared: Totals, weight: Floats) -> Floats:
         """The weights of the queries that can add something, 0 for the others."""
         return weight
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.attributes import UNKNOWN_GROUP
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
@@ -17,7 +17,6 @@ from lightmeter.measures.groups import NOTHING_KNOWN, GroupMeasure, anything_kno
 from lightmeter.models.users import User
 from lightmeter.terms.parameters import TermOf, param
 
-Array = NDArray[np.float64]
 _BY_DOC = "attribute whose groups are looked at"
 
 
@@ -47,7 +46,7 @@ class ByGroup(GroupMeasure, abstract=True):
         ranking = position // max(block.shape[1], 1)
         at, shape = ranking * (size + 1) + value, (block.shape[0], size + 1)
 
-        def total(what: Array) -> Array:
+        def total(what: Floats) -> Floats:
             return sum_by(at, what, shape[0] * shape[1]).reshape(shape)
 
         values = self._of(total, weight, position, top, block)
@@ -60,9 +59,7 @@ class ByGroup(GroupMeasure, abstract=True):
     _split = True
     _always_unknown = True
 
-    def _of(
-        self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block
-    ) -> Values:
+    def _of(self, total: Any, weight: Floats, position: Integers, top: Booleans, block: Block) -> Values:
         raise NotImplementedError
 
 
@@ -81,9 +78,7 @@ class Count(ByGroup):
     by: str = param(accepts=_BY, doc=_BY_DOC)
     _split = False
 
-    def _of(
-        self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block
-    ) -> Values:
+    def _of(self, total: Any, weight: Floats, position: Integers, top: Booleans, block: Block) -> Values:
         return Values(total(weight))
 
 
@@ -101,9 +96,7 @@ class Share(ByGroup):
     bounds = (0.0, 1.0)
     by: str = param(accepts=_BY, doc=_BY_DOC)
 
-    def _of(
-        self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block
-    ) -> Values:
+    def _of(self, total: Any, weight: Floats, position: Integers, top: Booleans, block: Block) -> Values:
         return Values(total(weight) / np.maximum(top.sum(axis=1, keepdims=True), 1))
 
 
@@ -124,9 +117,7 @@ class MeanScore(ByGroup):
     _always_unknown = False
     by: str = param(accepts=_BY, doc=_BY_DOC)
 
-    def _of(
-        self, total: Any, weight: Array, position: NDArray[np.int64], top: NDArray[np.bool_], block: Block
-    ) -> Values:
+    def _of(self, total: Any, weight: Floats, position: Integers, top: Booleans, block: Block) -> Values:
         mass = total(weight)
         some = mass > 0
         mean = total(weight * block.score.ravel()[position]) / np.where(some, mass, 1.0)

@@ -7,8 +7,8 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.intersections import JOIN
 from lightmeter.data.values import Values, as_values
 from lightmeter.errors import TermError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.context import Context
     from lightmeter.models.policies import Policy
 
-Array = NDArray[np.float64]
 Need = Literal["judgments", "groups", "scores", "samples", "intents", "segments"]
 #: One attribute, or several for their intersections.
 BY = Either((Text("an attribute's name in quotes"), ListOf(Text("an attribute's name in quotes"), 2)))
@@ -122,7 +121,7 @@ class Measure(Cutoff, abstract=True):
         """Ranks that can change the value by as much as a float can tell; None for all."""
         return self.cutoff
 
-    def value(self, block: Block) -> Array | Values:
+    def value(self, block: Block) -> Floats | Values:
         """One number for each ranking of a block; NaN where undefined, with a reason in
         :class:`~lightmeter.data.values.Values`.
         """
@@ -142,14 +141,14 @@ class Measure(Cutoff, abstract=True):
         """
         raise NotImplementedError
 
-    def across(self, context: Context, ranked: Ranked, weight: Array) -> Values | dict[str, Values]:
+    def across(self, context: Context, ranked: Ranked, weight: Floats) -> Values | dict[str, Values]:
         """One value for many queries together (an array of one), or several by group.
 
         ``weight`` ``[queries]`` says how often each query counts, 0 for those that are left out.
         """
         raise NotImplementedError
 
-    def across_error(self, context: Context, ranked: Ranked, weight: Array) -> dict[str | None, float]:
+    def across_error(self, context: Context, ranked: Ranked, weight: Floats) -> dict[str | None, float]:
         """Standard errors of :meth:`across` by group where rankings are sampled; none where there is none."""
         return {}
 
@@ -183,7 +182,7 @@ class Measure(Cutoff, abstract=True):
         user = getattr(self, "user", None)
         return (self.whole_run or self.across_queries) and (not isinstance(user, User) or is_exact(policy, user))
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         """The values of queries that a run does not answer, which never improve a mean.
 
         0 where higher is better; otherwise the worst bound if it is finite, else NaN. Always with the reason
@@ -201,7 +200,7 @@ def value_of(measure: Measure, block: Block) -> Values:
     return block.once(("value", measure), lambda: as_values(type(measure).value(measure, block)))
 
 
-def no_relevant(values: Array, count: NDArray[np.int64]) -> Values:
+def no_relevant(values: Floats, count: Integers) -> Values:
     """Values of a relevance measure: 0, with a reason, where the query has no relevant document (trec_eval's
     convention).
     """

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.data.distribution import Distribution
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
@@ -40,7 +40,6 @@ from lightmeter.terms.parameters import Choice, Either, Flag, Maybe, TermOf, par
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 #: The lowest grade that is relevant: anything above 0.
 POSITIVE = float(np.nextafter(0, 1))
 _POSITIVE_DOC = "the value whose documents have bias +1"
@@ -72,12 +71,12 @@ class _Leaning(GroupMeasure, abstract=True):
         code_of(context, self, negative)
         return positive, negative
 
-    def bias(self, block: Block) -> Array:
+    def bias(self, block: Block) -> Floats:
         """The bias of every place; 0 where membership is unknown."""
         positive, negative = self.sides(block.context)
         return member(block, self.by, positive) - member(block, self.by, negative)
 
-    def pool(self, block: Block) -> tuple[Array, Distribution]:
+    def pool(self, block: Block) -> tuple[Floats, Distribution]:
         """Mean bias of the documents that were there, and their distribution."""
         goal = distribution(block.context, self.input, self.by, block.ranked.run.name)  # type: ignore[attr-defined]
         positive, negative = (code_of(block.context, self, v) for v in self.sides(block.context))
@@ -93,7 +92,7 @@ class _Leaning(GroupMeasure, abstract=True):
         means = np.where(counts, np.cumsum(self.bias(block), axis=1) / np.maximum(n, 1), 0.0)
         return undefined(Values(means.sum(axis=1) / counts.sum(axis=1)), block, self.by, self.cutoff)
 
-    def _expected_output(self, block: Block) -> Array:
+    def _expected_output(self, block: Block) -> Floats:
         """A document at rank j is in the prefixes from j on, so its bias counts ``sum_{k=j..K} 1/k / K`` times."""
         bias = self.bias(block)
         length = np.minimum(block.valid.sum(axis=1), self.cutoff or block.shape[1])
@@ -270,5 +269,5 @@ class SignedBias(_Leaning):
     def expected(self, block: Block) -> Values:
         return self.value(block)
 
-    def _told(self, block: Block) -> NDArray[np.bool_]:
+    def _told(self, block: Block) -> Booleans:
         return np.asarray(block.member_entry(self.by) >= 0)

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import AnyArray, Booleans, Codes, Floats, Integers
 from lightmeter.data.judgments import Judgments
 from lightmeter.data.membership import Membership
 from lightmeter.data.rankings import Ranked
@@ -17,7 +17,6 @@ from lightmeter.errors import LightmeterError
 from lightmeter.measures.context import Context
 from lightmeter.models.users import User, stopping
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 
@@ -39,7 +38,7 @@ class Block:
         Ranks kept; None for all.
     """
 
-    def __init__(self, context: Context, ranked: Ranked, rankings: NDArray[np.int64], depth: int | None = None) -> None:
+    def __init__(self, context: Context, ranked: Ranked, rankings: Integers, depth: int | None = None) -> None:
         self.context, self.ranked, self.rankings = context, ranked, rankings
         #: code of each ranking's query
         self.query = ranked.query[rankings]
@@ -51,7 +50,7 @@ class Block:
         #: whether no place is padding
         self.full = bool((full >= width).all())
         shape = (len(full), width)
-        self.valid: NDArray[np.bool_] = np.ones(shape, bool) if self.full else np.arange(width) < full[:, None]
+        self.valid: Booleans = np.ones(shape, bool) if self.full else np.arange(width) < full[:, None]
         self._width = width
         self._span = self._one_piece()
         self._cache: dict[Any, Any] = {}
@@ -65,14 +64,14 @@ class Block:
         return slice(start, end) if end - start == self.valid.size else None
 
     @cached_property
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> Integers:
         """The row of the run at each place; any in the padding."""
         places = self.ranked.offsets[self.rankings][:, None] + np.arange(self._width)
         if not self.full:
             places = np.where(self.valid, places, 0)
         return places if self.ranked.order is None else self.ranked.order[places]
 
-    def at_places(self, of_rows: NDArray[Any]) -> NDArray[Any]:
+    def at_places(self, of_rows: AnyArray) -> AnyArray:
         """What holds for each row of the run, ``[rankings, ranks]``; any in the padding."""
         return of_rows[self.rows] if self._span is None else of_rows[self._span].reshape(self.shape)
 
@@ -96,26 +95,26 @@ class Block:
         return judgments
 
     @cached_property
-    def judgment(self) -> NDArray[np.int64]:
+    def judgment(self) -> Integers:
         """The judgment each document has, -1 for none."""
         # many tables are looked up by it, which takes half the time with whole numbers of 64 bits
         found = self.at_places(self.ranked.judged_row()).astype(np.int64)
         return found if self.full else np.where(self.valid, found, -1)
 
     @cached_property
-    def judged(self) -> NDArray[np.bool_]:
+    def judged(self) -> Booleans:
         """Which documents are judged."""
         return self.judgment >= 0
 
     @cached_property
-    def grade(self) -> Array:
+    def grade(self) -> Floats:
         """Grades; unjudged and negative ones count as 0."""
         if self.context.collection.judgments is None:
             return np.zeros(self.shape)
         return self.judgments.gain_or_0[self.judgment]
 
     @cached_property
-    def score(self) -> Array:
+    def score(self) -> Floats:
         """Scores as the run gives them (minus the rank, where it gives ranks); NaN in the padding."""
         return np.where(self.valid, self.ranked.run.score[self.rows], np.nan)
 
@@ -124,17 +123,17 @@ class Block:
         """Document ids of the valid places, ranking by ranking."""
         return self.ranked.run.ids.gather(self.rows[self.valid])
 
-    def relevant(self, rel: float = 1) -> NDArray[np.bool_]:
+    def relevant(self, rel: float = 1) -> Booleans:
         """Which documents have a grade of at least ``rel``."""
         return self.once(
             ("relevant", rel), lambda: self.judged & (self.grade >= rel) if rel <= 0 else self.grade >= rel
         )
 
-    def count_relevant(self, rel: float = 1) -> NDArray[np.int64]:
+    def count_relevant(self, rel: float = 1) -> Integers:
         """Number of documents judged ``rel`` or higher for each ranking's query, ranked or not."""
         return self.judgments.relevant(rel)[self.query]
 
-    def ideal(self, depth: int | None = None) -> Array:
+    def ideal(self, depth: int | None = None) -> Floats:
         """Grades of the best possible ranking of the judged documents, ``[rankings, ..]``, padded with 0."""
         judgments = self.judgments
         positive = judgments.relevant(np.nextafter(0, 1))[self.query]
@@ -147,11 +146,11 @@ class Block:
             0.0,
         )
 
-    def view(self, user: User, cutoff: int | None = None) -> Array:
+    def view(self, user: User, cutoff: int | None = None) -> Floats:
         """Probability that each rank is seen, 0 below the cutoff and in the padding."""
         return self.once(("view", user, cutoff), lambda: self._cut(user, user.view, cutoff))
 
-    def exposure(self, user: User, cutoff: int | None = None) -> Array:
+    def exposure(self, user: User, cutoff: int | None = None) -> Floats:
         """Expected view of each document under the call's policy; view itself where rankings are given or drawn."""
         policy = self.context.policy
         if not policy.stochastic or self.ranked.sampled:
@@ -162,21 +161,21 @@ class Block:
             ("exposure", user, cutoff), lambda: policy_exposure(policy, self.score, self.grade, user, cutoff)
         )
 
-    def stop(self, user: User, cutoff: int | None = None) -> Array:
+    def stop(self, user: User, cutoff: int | None = None) -> Floats:
         """Probability that each rank is the last one seen, 0 below the cutoff and in the padding."""
         return self.once(("stop", user, cutoff), lambda: self._stop(user, cutoff))
 
-    def _stop(self, user: User, cutoff: int | None) -> Array:
+    def _stop(self, user: User, cutoff: int | None) -> Floats:
         if cutoff is None and self.full and user.by_continuation and self.context.collection.judgments is not None:
             # a document's continuation follows from its grade, so it is computed once a judgment
             return stopping(self.judgments.once(user, user.continuation)[self.judgment])
         return self._cut(user, user.stop, cutoff)
 
-    def stops(self, user: User, cutoff: int | None = None) -> tuple[NDArray[np.int64], Array]:
+    def stops(self, user: User, cutoff: int | None = None) -> tuple[Integers, Floats]:
         """Where somebody may stop, as ``ranking * ranks + rank`` in order, and how probably; nobody stops elsewhere."""
         return self.once(("stops", user, cutoff), lambda: self._stops(user, cutoff))
 
-    def _stops(self, user: User, cutoff: int | None) -> tuple[NDArray[np.int64], Array]:
+    def _stops(self, user: User, cutoff: int | None) -> tuple[Integers, Floats]:
         judgments = self.context.collection.judgments
         if user.by_continuation and judgments is not None:
             goes_on = judgments.once(user, user.continuation)
@@ -186,9 +185,7 @@ class Block:
         places = np.flatnonzero(stop)
         return places, np.broadcast_to(stop, self.shape).reshape(-1)[places]
 
-    def _stops_of_few(
-        self, goes_on: Array, some_stop: NDArray[np.bool_], cutoff: int | None
-    ) -> tuple[NDArray[np.int64], Array]:
+    def _stops_of_few(self, goes_on: Floats, some_stop: Booleans, cutoff: int | None) -> tuple[Integers, Floats]:
         """Stops of a user whom most documents do not stop, by judgment: only the others are looked at."""
         places = np.flatnonzero(some_stop[self.judgment])
         width = max(self.shape[1], 1)
@@ -202,7 +199,7 @@ class Block:
         np.cumprod(reached, axis=1, out=reached)
         return places, reached[ranking, number] * (1.0 - here)
 
-    def _cut(self, user: User, vector: Callable[[Array], Array], cutoff: int | None) -> Array:
+    def _cut(self, user: User, vector: Callable[[Floats], Floats], cutoff: int | None) -> Floats:
         # neither view nor stop of a rank depends on what stands below it, so what is cut need not be computed
         out = np.zeros(self.shape)
         # grades are looked up for a user who sees them; to a position model all rankings of a length are alike
@@ -214,10 +211,10 @@ class Block:
         """Memberships of the documents in the values of an attribute, under the call's rule for unknown ones."""
         return self.once(("membership", by), lambda: _membership(self, by))
 
-    def member_entry(self, by: str) -> NDArray[np.int32]:
+    def member_entry(self, by: str) -> Codes:
         """The entry of each document in an attribute's table, -1 for unknown."""
 
-        def look() -> NDArray[np.int32]:
+        def look() -> Codes:
             found = self.at_places(self.ranked.member_row(by))
             return found if self.full else np.where(self.valid, found, -1)
 
@@ -234,7 +231,7 @@ def _membership(block: Block, by: str) -> Membership:
         value = attribute.codes.take(entry.reshape(-1)).astype(np.int64)
         return Membership(attribute, size, block.shape, value, None, None, None, block.valid, True)
     unknown = block.valid & (entry < 0)
-    spread: Array | None = None
+    spread: Floats | None = None
     known = block.valid
     size = len(attribute.values)
     position, codes, weight = attribute.pairs(entry.ravel(), split=True)

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.codes import values_of
 from lightmeter.data.rankings import CELLS, Ranked, chunks_of_like_length
@@ -22,9 +23,6 @@ from lightmeter.measures.context import Context
 from lightmeter.measures.flat_exposure import Flat, flat_exposure, item_codes
 from lightmeter.measures.mixture import mixture
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -44,9 +42,9 @@ class Candidates:
     """
 
     ranked: Ranked
-    query: Codes
-    row: Codes
-    missed: Codes
+    query: Integers
+    row: Integers
+    missed: Integers
 
     @cached_property
     def whole(self) -> bool:
@@ -61,7 +59,7 @@ class Candidates:
         return np.concatenate([mine, self.missed]) if len(self.missed) else mine
 
     @cached_property
-    def gain(self) -> Array:
+    def gain(self) -> Floats:
         """The grade of each, 0 where it is not judged."""
         judgments = self.ranked.collection.judgments
         return np.zeros(len(self.row)) if judgments is None else judgments.gain_or_0[self.judgment]
@@ -126,13 +124,13 @@ def _candidates(context: Context, ranked: Ranked, docs: str) -> Candidates:
     )
 
 
-def candidate_exposure(context: Context, ranked: Ranked, found: Candidates, user: User, cutoff: int | None) -> Array:
+def candidate_exposure(context: Context, ranked: Ranked, found: Candidates, user: User, cutoff: int | None) -> Floats:
     """Expected exposure of each candidate; from several rankings the mean over them."""
     by_row = context.once(("by row", ranked.key, user, cutoff), lambda: _by_row(context, ranked, user, cutoff))
     return by_row[:-1] if found.whole else by_row[found.row]
 
 
-def _by_row(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Array:
+def _by_row(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Floats:
     """Expected exposure by row of the run, and one 0 for what is not ranked."""
     out = np.zeros(len(ranked.run) + 1)
     if ranked.sampled:
@@ -156,7 +154,7 @@ def _by_row(context: Context, ranked: Ranked, user: User, cutoff: int | None) ->
     return out
 
 
-def seen_of(found: Candidates, flat: Flat) -> tuple[Codes, Codes, Array]:
+def seen_of(found: Candidates, flat: Flat) -> tuple[Integers, Integers, Floats]:
     """(ranking, candidate, view) of the seen places of sampled rankings, of those that are candidates."""
     at = np.full(len(found.ranked.run), -1, dtype=np.int64)
     here = len(found.row) - len(found.missed)

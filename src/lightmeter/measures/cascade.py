@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.data.values import Values
 from lightmeter.measures.base import no_relevant
 from lightmeter.measures.block import Block
@@ -13,7 +13,6 @@ from lightmeter.measures.relevance import ANY, RelevanceMeasure
 from lightmeter.models.users import GRADE, Cascade, ERRUser, User
 from lightmeter.terms.parameters import Number, param
 
-Array = NDArray[np.float64]
 _PROBABILITY = Number(low=0, high=1)
 
 
@@ -100,7 +99,7 @@ class gERR(LinearMeasure):
     def reader(self) -> User:
         return Cascade(p=self.p, u=self.u)
 
-    def worth(self, block: Block) -> Array:
+    def worth(self, block: Block) -> Floats:
         return np.asarray(self.u * (block.grade > 0), dtype=np.float64)
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Integers
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.collection import Collection
 from lightmeter.data.ids import IdIndex
@@ -68,7 +68,7 @@ class Context:
         """The user with its open parameters taken from the judgments."""
         return user.with_max_grade(self.max_grade)
 
-    def distinct(self, attribute: Attribute) -> dict[str, NDArray[np.int32]]:
+    def distinct(self, attribute: Attribute) -> dict[str, Codes]:
         """For each run and row the value of its own that an unknown document gets, -1 for known ones
         (``unknown='distinct'``).
 
@@ -80,15 +80,15 @@ class Context:
         """How many values of their own there may be, ranked or judged (``unknown='distinct'``)."""
         return len(self._distinct(attribute)[1])
 
-    def own_value(self, attribute: Attribute, docs: pl.Series) -> NDArray[np.int64]:
+    def own_value(self, attribute: Attribute, docs: pl.Series) -> Integers:
         """The values of their own of unknown documents, ranked or judged (``unknown='distinct'``)."""
         index = self.once(("own", attribute.name), lambda: IdIndex(self._distinct(attribute)[1]))
         return index.find(docs).astype(np.int64) + len(attribute.values)
 
-    def _distinct(self, attribute: Attribute) -> tuple[dict[str, NDArray[np.int32]], pl.Series]:
+    def _distinct(self, attribute: Attribute) -> tuple[dict[str, Codes], pl.Series]:
         return self.once(("distinct and docs", attribute.name), lambda: self._find_distinct(attribute))
 
-    def _find_distinct(self, attribute: Attribute) -> tuple[dict[str, NDArray[np.int32]], pl.Series]:
+    def _find_distinct(self, attribute: Attribute) -> tuple[dict[str, Codes], pl.Series]:
         rows = {name: np.flatnonzero(ranked.member_row(attribute.name) < 0) for name, ranked in self.ranked.items()}
         docs = [ranked.run.ids.gather(rows[name]) for name, ranked in self.ranked.items()]
         if self.collection.judgments is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Floats, Integers
 from lightmeter.data.distribution import Distribution
 from lightmeter.data.membership import FEW, Membership
 from lightmeter.data.sums import sum_by
@@ -19,8 +19,6 @@ from lightmeter.measures.prefix_counts import by_counts
 from lightmeter.models.divergences import KL
 from lightmeter.models.targets import Target
 from lightmeter.terms.parameters import Number, param
-
-Array = NDArray[np.float64]
 
 
 class NDKL(GroupMeasure):
@@ -65,8 +63,8 @@ class NDKL(GroupMeasure):
 
 
 def _by_prefixes(
-    members: Membership, goal: Distribution, block: Block, weight: Array, depth: int, divergence: KL
-) -> Array:
+    members: Membership, goal: Distribution, block: Block, weight: Floats, depth: int, divergence: KL
+) -> Floats:
     """The weighted sum of the divergences, from the distribution of every prefix."""
     columns = members.columns(goal, block.query)
     total = np.zeros(block.shape[0])
@@ -77,13 +75,13 @@ def _by_prefixes(
     return total
 
 
-def _by_counts(members: Membership, goal: Distribution, block: Block, eps: float) -> Array:
+def _by_counts(members: Membership, goal: Distribution, block: Block, eps: float) -> Floats:
     """KL of every prefix from the target, ``[rankings, ranks]``, where every value has a term in it."""
     q = _target_of(members, goal, block.query, members.ranking, members.value)
     return by_counts(members, goal, block.query, np.log(q + eps), eps)
 
 
-def _by_steps(members: Membership, goal: Distribution, query: NDArray[np.int32]) -> Array:
+def _by_steps(members: Membership, goal: Distribution, query: Codes) -> Floats:
     """KL of every prefix from the target, ``[rankings, ranks]``, whatever the number of values.
 
     With S_a the mass of value a in a prefix and n its documents, ``n KL = sum_a S_a ln S_a - sum_a S_a ln q_a - (sum_a
@@ -109,17 +107,17 @@ def _by_steps(members: Membership, goal: Distribution, query: NDArray[np.int32])
     return np.asarray((np.cumsum(steps, axis=1) - np.cumsum(mass, axis=1) * np.log(n)) / n)
 
 
-def _xlogx(x: Array) -> Array:
+def _xlogx(x: Floats) -> Floats:
     return x * np.log(np.maximum(x, 1e-300))
 
 
 def _target_of(
     members: Membership,
     goal: Distribution,
-    query: NDArray[np.int32],
-    ranking: NDArray[np.int64],
-    value: NDArray[np.int64],
-) -> Array:
+    query: Codes,
+    ranking: Integers,
+    value: Integers,
+) -> Floats:
     """The target share of some (ranking, value) pairs."""
     if goal.shared:
         shares = np.zeros(max(members.size, int(goal.value.max(initial=0)) + 1))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.intents import Intents
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.context import Context
     from lightmeter.models.policies import Policy
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 _REL = Number(low=1, integer=True)
 _REL_DOC = "lowest grade that counts as relevant"
 _JUDGED_ONLY = "leave documents that are judged for no intent out of the ranking first"
@@ -43,7 +42,7 @@ class IntentMeasure(Measure, abstract=True):
     needs = frozenset({"intents"})
     invariant_to = frozenset({"query_order", "scores", "below_cutoff", "nonrelevant_tail", "groups", "grades"})
 
-    def explained(self, value: Array, block: Block, rel: float) -> Values:
+    def explained(self, value: Floats, block: Block, rel: float) -> Values:
         """Values with reasons."""
         found = intents(block.context)
         some = np.zeros(found.queries, dtype=bool)
@@ -64,11 +63,11 @@ class Hits:
         How many documents above are relevant to the intent.
     """
 
-    ranking: Codes
-    intent: Codes
-    rank: Array
-    grade: Array
-    before: Codes
+    ranking: Integers
+    intent: Integers
+    rank: Floats
+    grade: Floats
+    before: Integers
 
 
 def hits(block: Block, rel: float, cutoff: int | None) -> Hits:
@@ -129,7 +128,7 @@ class alpha_nDCG(IntentMeasure):
         best = best[block.query]
         return self.explained(total / np.where(best > 0, best, 1.0), block, self.rel)
 
-    def _best(self, context: Context) -> Array:
+    def _best(self, context: Context) -> Floats:
         gains = greedy_gains(intents(context), self.alpha, self.rel, self.cutoff)
         return gains @ (1.0 / np.log2(np.arange(2.0, gains.shape[1] + 2)))
 
@@ -178,7 +177,7 @@ def _most(cutoff: int | None) -> float:
     return 2.0 * math.log(2.0) if cutoff is None else math.fsum(2.0 ** (1 - k) / k for k in range(1, cutoff + 1))
 
 
-def _satisfied(found: Hits, chance: Array) -> Array:
+def _satisfied(found: Hits, chance: Floats) -> Floats:
     """``R_k prod_{j<k} (1 - R_j)`` for each document of an intent, those above in order."""
     if not len(chance):
         return chance
@@ -225,21 +224,21 @@ class _Linear(IntentMeasure, abstract=True):
         """The user whose view weighs the ranks."""
         raise NotImplementedError
 
-    def gain_of(self, grade: Array, found: Intents) -> Array:
+    def gain_of(self, grade: Floats, found: Intents) -> Floats:
         """The gain of a grade for one intent."""
         raise NotImplementedError
 
-    def scale(self, block: Block) -> Array:
+    def scale(self, block: Block) -> Floats:
         """What the sum of each ranking is divided by."""
         return np.ones(block.shape[0])
 
-    def global_gain(self, context: Context) -> Array:
+    def global_gain(self, context: Context) -> Floats:
         """``sum_i Pr(i|q) g_i(d)`` of each judged (query, document)."""
         found = intents(context)
         gain = self.gain_of(found.grade, found) * found.probability[found.intent]
         return sum_by(found.entry, gain, len(found.entry_query))
 
-    def worth(self, block: Block) -> Array:
+    def worth(self, block: Block) -> Floats:
         """The global gain of each place."""
         found = intents(block.context)
         gain = block.context.once(("global gain", self(cutoff=None)), lambda: self.global_gain(block.context))
@@ -256,7 +255,7 @@ class _Linear(IntentMeasure, abstract=True):
     def expected(self, block: Block) -> Values:
         return self._of(block, block.exposure(self.reader(), self.cutoff))
 
-    def _of(self, block: Block, view: Array) -> Values:
+    def _of(self, block: Block, view: Floats) -> Values:
         scale = self.scale(block)
         total = (self.worth(block) * view).sum(axis=1)
         return self.explained(total / np.where(scale > 0, scale, 1.0), block, np.nextafter(0, 1))
@@ -285,7 +284,7 @@ class RBP_IA(_Linear):
     def reader(self) -> User:
         return RBP(p=self.p)
 
-    def gain_of(self, grade: Array, found: Intents) -> Array:
+    def gain_of(self, grade: Floats, found: Intents) -> Floats:
         gain = grade / (found.max_grade or 1.0) if self.rel is None else (grade >= self.rel).astype(np.float64)
         return (1.0 - self.p) * gain
 
@@ -312,13 +311,13 @@ class D_nDCG(_Linear):
     def reader(self) -> User:
         return DCG()
 
-    def gain_of(self, grade: Array, found: Intents) -> Array:
+    def gain_of(self, grade: Floats, found: Intents) -> Floats:
         return np.exp2(grade) - 1.0 if self.dcg == "exp-log2" else grade
 
-    def scale(self, block: Block) -> Array:
+    def scale(self, block: Block) -> Floats:
         return block.context.once(("best global gain", self), lambda: self._best(block.context))[block.query]
 
-    def _best(self, context: Context) -> Array:
+    def _best(self, context: Context) -> Floats:
         found, gain = intents(context), self.global_gain(context)
         order = np.lexsort((-gain, found.entry_query))
         query = found.entry_query[order]

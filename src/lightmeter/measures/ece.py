@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
@@ -25,7 +24,6 @@ from lightmeter.terms.parameters import Choice, TermOf, param
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 Part = Literal["exposure", "distance", "statistic"]
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
@@ -40,7 +40,6 @@ from lightmeter.terms.parameters import Choice, Maybe, TermOf, param
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 _DOCS = Choice(("relevant", "all"))
 _ESTIMATOR = Choice(("unbiased", "plugin"))
 
@@ -140,7 +139,7 @@ class ExpectedExposure(ExposureMeasure, abstract=True):
         queries = len(context.collection.queries)
         return TargetExposure(np.zeros(0), np.zeros(queries), np.zeros(queries), np.full(queries, None, dtype=object))
 
-    def _by_group(self, context: Context, ranked: Ranked, flat: Flat) -> tuple[Any, Any, Array, int]:
+    def _by_group(self, context: Context, ranked: Ranked, flat: Flat) -> tuple[Any, Any, Floats, int]:
         """(ranking, (query, value), exposure) of every membership of every seen document."""
         attribute = context.collection.attribute(str(self.by))
         judgments = context.collection.judgments
@@ -195,7 +194,7 @@ class EED(ExpectedExposure):
     def of_run(self, context: Context, ranked: Ranked) -> Values:
         return self.sums(context, ranked).eed
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         """The most that groups can be given, where it is finite: a document of several values counts in each."""
         values = super().unanswered(context, query)
         if self.by is not None and math.isfinite(self._most()):
@@ -248,7 +247,7 @@ class EEL(ExpectedExposure):
     def of_run(self, context: Context, ranked: Ranked) -> Values:
         return self.sums(context, ranked).eel
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         """The bound of the loss, ``sum_k V_k^2 + ||eps*||^2``, where it is finite."""
         values = super().unanswered(context, query)
         if not math.isfinite(self._most()):

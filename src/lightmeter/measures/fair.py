@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.block import Block
@@ -30,8 +30,6 @@ from lightmeter.terms.parameters import Choice, Either, Flag, Number, param
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 _SHARE = Number(above=0, below=1)
 Part = Literal["test", "p_value", "tail"]
 #: fewer rankings of one length and share than this are tested without a table
@@ -110,7 +108,7 @@ class FAIR(GroupMeasure):
             values.because(((spread > 0) & known).any(axis=1), "unknown_member")
         return values.because((size > 0) & ~able, EMPTY)
 
-    def _shares(self, block: Block) -> tuple[Array, Values]:
+    def _shares(self, block: Block) -> tuple[Floats, Values]:
         """The share that each ranking is tested for, and values to be filled in."""
         values = Values(np.full(block.shape[0], np.nan))
         if self.p != "pool":
@@ -119,7 +117,7 @@ class FAIR(GroupMeasure):
         code = code_of(block.context, self, self.protected)
         return target_share(goal, code, block.query), values.because(~goal.defined(block.query), goal.reason)
 
-    def _of(self, count: Counts, size: Counts, share: Array) -> Array:
+    def _of(self, count: Integers, size: Integers, share: Floats) -> Floats:
         """The values of rankings of ``size`` known documents, each tested for its share."""
         from lightmeter.statistics import fair_batches
 

@@ -8,19 +8,16 @@ ranking, document or group are then one ``bincount`` each, whatever the lengths.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import AnyArray, Floats, Integers
 from lightmeter.data.rankings import CELLS, Ranked, chunks_of_like_length
 from lightmeter.measures.block import Block
 from lightmeter.measures.context import Context
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 #: Views below this change no sum of squares or products that a float can tell.
 NEGLIGIBLE = 1e-20
 
@@ -43,11 +40,11 @@ class Flat:
         Number of codes.
     """
 
-    ranking: Codes
-    row: Codes
-    view: Array
-    judgment: Codes
-    item: Codes
+    ranking: Integers
+    row: Integers
+    view: Floats
+    judgment: Integers
+    item: Integers
     items: int
 
 
@@ -57,7 +54,7 @@ def flat_exposure(context: Context, ranked: Ranked, user: User, cutoff: int | No
 
 
 def _flat(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Flat:
-    parts: list[tuple[NDArray[Any], ...]] = []
+    parts: list[tuple[AnyArray, ...]] = []
     drawn = context.policy.stochastic and not ranked.sampled
     lengths = ranked.lengths if cutoff is None or drawn else np.minimum(ranked.lengths, cutoff)
     # down a list without relevant documents people look furthest; what they hardly ever reach even there is left out
@@ -79,7 +76,7 @@ def _flat(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> F
     return Flat(ranking, row, view, judgment, codes[row], len(codes))
 
 
-def item_codes(ranked: Ranked) -> Codes:
+def item_codes(ranked: Ranked) -> Integers:
     """For each row of a sampled run the first row with the same query and document."""
     frame = pl.DataFrame({"q": ranked.run.query_of_row, "d": ranked.run.doc}).with_row_index("row")
     return frame.select(pl.col("row").first().over("q", "d"))["row"].to_numpy().astype(np.int64)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.sums import sum_by
 from lightmeter.exposure.estimates import Mixture
@@ -19,7 +19,6 @@ from lightmeter.models.users import User
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 #: parts that the rankings of a query are dealt out to at most, and draws of every query that it takes
 FOLDS, FEWEST = 20, 3
 SEED = (20_191_127, 35)
@@ -27,7 +26,7 @@ SEED = (20_191_127, 35)
 
 def exposure_without(
     context: Context, ranked: Ranked, found: Candidates, user: User, cutoff: int | None
-) -> Iterator[Array]:
+) -> Iterator[Floats]:
     """Expected exposure of each candidate without each fold in turn.
 
     Nothing where every query's rankings are its whole policy, or where some query has too few of them.
@@ -46,7 +45,7 @@ def exposure_without(
         yield by_row if found.whole else np.append(by_row, 0.0)[found.row]
 
 
-def _dealt(mix: Mixture, folds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _dealt(mix: Mixture, folds: int) -> tuple[Integers, Integers]:
     """The ranking and the fold of each draw: the draws of a query in random order, dealt out like cards.
 
     In the order of the file equal rankings would be spread evenly, and folds be more alike than chance makes them. The

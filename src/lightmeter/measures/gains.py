@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.data.values import Values
 from lightmeter.measures.base import no_relevant
 from lightmeter.measures.block import Block
@@ -16,8 +16,6 @@ from lightmeter.terms.parameters import Choice, Flag, MapOf, Maybe, Number, para
 
 if TYPE_CHECKING:
     from lightmeter.models.policies import Policy
-
-Array = NDArray[np.float64]
 
 
 class LinearMeasure(RelevanceMeasure, abstract=True):
@@ -32,7 +30,7 @@ class LinearMeasure(RelevanceMeasure, abstract=True):
         """The user whose view weighs the ranks."""
         raise NotImplementedError
 
-    def worth(self, block: Block) -> Array:
+    def worth(self, block: Block) -> Floats:
         """What each document is worth when it is seen, ``[rankings, ranks]``."""
         raise NotImplementedError
 
@@ -56,11 +54,11 @@ _GAIN = Choice(("log2", "exp-log2"))
 _GAIN_DOC = "'log2': the gain is the grade; 'exp-log2': 2^grade - 1"
 
 
-def _gain(grade: Array, form: Gain) -> Array:
+def _gain(grade: Floats, form: Gain) -> Floats:
     return np.exp2(grade) - 1.0 if form == "exp-log2" else grade
 
 
-def _dcg(grade: Array, form: Gain, discount: Array) -> Array:
+def _dcg(grade: Floats, form: Gain, discount: Floats) -> Floats:
     return np.asarray(_gain(grade, form) @ discount[: grade.shape[1]])
 
 
@@ -93,7 +91,7 @@ class DCG(LinearMeasure, DCGUser):
     def reader(self) -> User:
         return DCG(clip=self.clip, base=self.base)
 
-    def worth(self, block: Block) -> Array:
+    def worth(self, block: Block) -> Floats:
         return _gain(block.grade, self.dcg)
 
 
@@ -129,15 +127,15 @@ class nDCG(LinearMeasure):
     def reader(self) -> User:
         return DCG()
 
-    def worth(self, block: Block) -> Array:
+    def worth(self, block: Block) -> Floats:
         best = self._best(block)[:, None]
         return _gain(self._grades(block, None), self.dcg) / np.where(best > 0, best, 1.0)
 
-    def _grades(self, block: Block, cutoff: int | None) -> Array:
+    def _grades(self, block: Block, cutoff: int | None) -> Floats:
         grade = np.asarray(cut(block.grade, cutoff), dtype=np.float64)
         return self._remap(np.where(cut(block.judged, cutoff), grade, np.nan)) if self.gains else grade
 
-    def _best(self, block: Block) -> Array:
+    def _best(self, block: Block) -> Floats:
         """DCG of the best ranking of the judged documents."""
         ideal = block.ideal(None if self.gains else self.cutoff)
         if self.gains:
@@ -145,7 +143,7 @@ class nDCG(LinearMeasure):
             ideal = best_first if self.cutoff is None else best_first[:, : self.cutoff]
         return _dcg(ideal, self.dcg, 1.0 / np.log2(np.arange(2.0, ideal.shape[1] + 2)))
 
-    def _remap(self, grade: Array) -> Array:
+    def _remap(self, grade: Floats) -> Floats:
         """Gains of grades; NaN (not judged) has none."""
         out = np.nan_to_num(np.maximum(grade, 0.0))
         for one, gain in (self.gains or {}).items():
@@ -153,7 +151,7 @@ class nDCG(LinearMeasure):
         return out
 
     @staticmethod
-    def _all_judged(block: Block) -> Array:
+    def _all_judged(block: Block) -> Floats:
         """Grades of all judged documents of each ranking's query, NaN in the padding."""
         judgments = block.judgments
         count = judgments.judged[block.query]
@@ -194,7 +192,7 @@ class RBP(LinearMeasure, RBPUser):
         discount = (1.0 - self.p) * self.view_at(np.arange(1.0, gain.shape[1] + 1))
         return no_relevant(gain @ discount, block.count_relevant(self.relevant_from()))
 
-    def _gain(self, block: Block) -> Array:
+    def _gain(self, block: Block) -> Floats:
         if self.rel is None:
             return block.grade / (block.context.max_grade or 1.0)
         return block.relevant(self.rel).astype(np.float64)
@@ -202,7 +200,7 @@ class RBP(LinearMeasure, RBPUser):
     def reader(self) -> User:
         return RBP(p=self.p)
 
-    def worth(self, block: Block) -> Array:
+    def worth(self, block: Block) -> Floats:
         return (1.0 - self.p) * self._gain(block)
 
     def relevant_from(self) -> float:

@@ -7,8 +7,8 @@ import math
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Integers
 from lightmeter.data.values import Values
 from lightmeter.errors import TermError
 from lightmeter.measures.base import Measure, value_of
@@ -102,7 +102,7 @@ class GFR(Measure):
     def value(self, block: Block) -> Values:
         return self.combine([value_of(m, block) for m in self.of])
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         return self.combine([m.unanswered(context, query) for m in self.of])
 
     def combine(self, parts: list[Values]) -> Values:

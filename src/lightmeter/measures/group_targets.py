@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.codes import values_of
 from lightmeter.data.collection import Collection
@@ -19,8 +20,6 @@ from lightmeter.models.targets import SHORTHANDS, Given, Pool, Relevant, Target,
 if TYPE_CHECKING:
     from lightmeter.data.rankings import Ranked
     from lightmeter.measures.context import Context
-
-Array = NDArray[np.float64]
 
 
 def target_term(target: Target | str | None, by: str, collection: Collection) -> Target:
@@ -90,7 +89,7 @@ def _resolve(context: Context, term: Target, by: str, run: str) -> Distribution:
     return Distribution.by_query(query, value, mass, queries, reason)
 
 
-def _all_alike(value: NDArray[np.integer], mass: Array, size: int) -> Distribution:
+def _all_alike(value: NDArray[np.integer], mass: Floats, size: int) -> Distribution:
     total = sum_by(value, mass, size)
     if not total.sum():
         raise LightmeterError(

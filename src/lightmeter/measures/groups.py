@@ -9,8 +9,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.distribution import Distribution
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
@@ -30,7 +30,6 @@ from lightmeter.terms.parameters import Choice, Either, Maybe, TermOf, Text, par
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 _BY = BY
 _BY_DOC = "attribute whose groups are looked at"
 _TARGET = Maybe(Either((Choice(tuple(SHORTHANDS)), TermOf("target"))))
@@ -112,7 +111,7 @@ class GF(GroupMeasure):
     )
     target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         return _unanswered(super().unanswered(context, query), self, context)
 
     @property
@@ -153,7 +152,7 @@ def _explained(values: Values, block: Block, by: str, goal: Distribution | None,
     return values.because(np.isinf(values.value), "zero_target_share")
 
 
-def anything_known(block: Block, by: str, cutoff: int | None) -> NDArray[np.bool_]:
+def anything_known(block: Block, by: str, cutoff: int | None) -> Booleans:
     """Whether any of the documents looked at has a known membership; one of its own counts as known."""
     known = block.membership(by).known if block.context.unknown == "distinct" else block.member_entry(by) >= 0
     return np.asarray((known if cutoff is None else known[:, :cutoff]).any(axis=1))
@@ -231,7 +230,7 @@ class DistrSim(GroupMeasure):
     div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
     target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         return _unanswered(super().unanswered(context, query), self, context)
 
     @property
@@ -269,7 +268,7 @@ class MaxDeviation(GroupMeasure):
         return _explained(Values(np.abs(p - q).max(axis=1, initial=0.0)), block, self.by, goal, self.cutoff)
 
 
-def _top_shares(block: Block, by: str, goal: Distribution | None, cutoff: int | None) -> tuple[Array, Array]:
+def _top_shares(block: Block, by: str, goal: Distribution | None, cutoff: int | None) -> tuple[Floats, Floats]:
     top = block.valid.astype(np.float64)
     if cutoff is not None:
         top[:, cutoff:] = 0.0
@@ -298,7 +297,7 @@ class AWRF(GroupMeasure):
     user: User = param(default=DCG(), accepts=TermOf("user"), doc="user model whose view weighs the ranks", always=True)
     target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         return _unanswered(super().unanswered(context, query), self, context)
 
     @property

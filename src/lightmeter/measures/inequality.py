@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
 from lightmeter.measures.amortised import AMORTISED_DOC, DOCS, DOCS_DOC, USER_DOC, Docs, OfExposure
@@ -19,8 +19,6 @@ from lightmeter.terms.parameters import Flag, Maybe, Number, TermOf, param
 
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
-
-Array = NDArray[np.float64]
 
 
 class _Inequality(OfExposure, abstract=True):
@@ -35,7 +33,7 @@ class _Inequality(OfExposure, abstract=True):
     def needs(self) -> frozenset[str]:
         return frozenset() if self.docs == "ranked" else frozenset({"judgments"})
 
-    def index(self, totals: Totals, count: Array, mean: Array) -> Array:
+    def index(self, totals: Totals, count: Floats, mean: Floats) -> Floats:
         """The index of each owner, from the number of its documents and their mean exposure."""
         raise NotImplementedError
 
@@ -68,7 +66,7 @@ class GeneralizedEntropy(_Inequality):
     bounds = (0.0, np.inf)
     alpha: float = param(default=2.0, accepts=Number(low=0), doc="weight of high exposures", always=True)
 
-    def index(self, totals: Totals, count: Array, mean: Array) -> Array:
+    def index(self, totals: Totals, count: Floats, mean: Floats) -> Floats:
         ratio = totals.exposure / mean[totals.owner]
         if self.alpha == 0:
             return -totals.sum(np.log(ratio)) / count
@@ -93,7 +91,7 @@ class Gini(_Inequality):
 
     bounds = (0.0, 1.0)
 
-    def index(self, totals: Totals, count: Array, mean: Array) -> Array:
+    def index(self, totals: Totals, count: Floats, mean: Floats) -> Floats:
         order = np.lexsort((totals.exposure, totals.owner))
         owner, exposure = totals.owner[order], totals.exposure[order]
         first = np.searchsorted(owner, np.arange(totals.owners))
@@ -119,7 +117,7 @@ class Entropy(_Inequality):
     better = "higher"
     bounds = (0.0, np.inf)
 
-    def index(self, totals: Totals, count: Array, mean: Array) -> Array:
+    def index(self, totals: Totals, count: Floats, mean: Floats) -> Floats:
         share = totals.exposure / (mean * count)[totals.owner]
         return -totals.sum(share * np.log(np.where(share > 0, share, 1.0)))
 
@@ -164,5 +162,5 @@ class IAA(OfExposure):
         values.because(totals.sum(totals.merit) <= 0, "zero_merit")
         return values.because(totals.sum(totals.exposure) <= 0, "zero_exposure")
 
-    def counted(self, prepared: Totals, weight: Array) -> Array:
+    def counted(self, prepared: Totals, weight: Floats) -> Floats:
         return np.where(prepared.sum(prepared.merit) > 0, weight, 0.0)

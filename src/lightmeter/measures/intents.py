@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Floats
 from lightmeter.data.intents import Intents
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.run import Run
@@ -12,7 +12,6 @@ from lightmeter.data.sums import sum_by
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 ROUNDING = 1e-12  # gains that differ by less are equal
 
 
@@ -24,7 +23,7 @@ def intents(context: Context) -> Intents:
     return context.once("intents", lambda: Intents(table, context.collection.queries))
 
 
-def entry_of_row(run: Run, found: Intents) -> NDArray[np.int32]:
+def entry_of_row(run: Run, found: Intents) -> Codes:
     """For each row of a run its entry in the intents, -1 for none."""
     return run.once("intents", lambda: run.find(found.index))
 
@@ -35,7 +34,7 @@ def judged_for_intents(context: Context, ranked: Ranked) -> Ranked:
     return ranked.keep(judged if ranked.order is None else judged[ranked.order])
 
 
-def greedy_gains(found: Intents, alpha: float, rel: float, depth: int | None) -> Array:
+def greedy_gains(found: Intents, alpha: float, rel: float, depth: int | None) -> Floats:
     """Gains ``[queries, ranks]`` of the greedy ideal ranking: at each rank the document that adds most.
 
     A document adds ``sum_i (1 - alpha)^(number of documents above for intent i)`` over its intents. Among documents

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.judgments import Judgments
 from lightmeter.data.rankings import Ranked
 from lightmeter.errors import LightmeterError, TermError
@@ -17,9 +17,6 @@ from lightmeter.measures.context import Context
 from lightmeter.measures.target_exposure import target_exposure
 from lightmeter.models.targets import Equal, Given, Ideal, Target
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -37,8 +34,8 @@ class Catalogue:
     """
 
     docs: pl.Series
-    of_run: dict[str, Codes]
-    judged: Codes
+    of_run: dict[str, Integers]
+    judged: Integers
 
     @property
     def size(self) -> int:
@@ -88,10 +85,10 @@ class Entries:
         What some cells have above their query's base.
     """
 
-    base: Array
-    query: Codes
-    item: Codes
-    value: Array
+    base: Floats
+    query: Integers
+    item: Integers
+    value: Floats
 
 
 def system_entries(context: Context, ranked: Ranked, user: User, cutoff: int | None) -> Entries:

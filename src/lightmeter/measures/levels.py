@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.measures.context import Context
-
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -28,10 +25,10 @@ class Levels:
         ``[queries]``: judged documents of grade 0.
     """
 
-    gain: Array
-    count: Counts
-    column: Counts
-    zeros: Counts
+    gain: Floats
+    count: Integers
+    column: Integers
+    zeros: Integers
 
 
 def levels(context: Context) -> Levels:

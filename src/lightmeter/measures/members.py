@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.distribution import Distribution
 from lightmeter.data.membership import FEW
 from lightmeter.data.values import Values
@@ -19,8 +20,6 @@ from lightmeter.terms.parameters import Text
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 BY_DOC = "attribute whose groups are looked at; several: their intersections"
 VALUE = Text("one of the attribute's values")
 PROTECTED_DOC = "the value whose documents are protected"
@@ -52,13 +51,13 @@ def other_of(context: Context, measure: Any, value: str) -> str:
     return values[1] if values[0] == value else values[0]
 
 
-def member(block: Block, by: str, value: str, *, full: bool = False) -> Array:
+def member(block: Block, by: str, value: str, *, full: bool = False) -> Floats:
     """Membership of each place in one value, ``[rankings, ranks]``, under the call's rule for unknown ones.
 
     A multi-valued document is split equally, or with ``full`` counts fully in each of its values.
     """
 
-    def compute() -> Array:
+    def compute() -> Floats:
         m = block.membership(by)
         mine = m.value == m.attribute.values.index(value)
         out = np.zeros(m.shape)
@@ -69,7 +68,7 @@ def member(block: Block, by: str, value: str, *, full: bool = False) -> Array:
     return block.once(("member", by, value, full), compute)
 
 
-def target_share(goal: Distribution, code: int, query: NDArray[np.integer[Any]]) -> Array:
+def target_share(goal: Distribution, code: int, query: NDArray[np.integer[Any]]) -> Floats:
     """The target share of one value for some queries; 0 where there is no target."""
     if goal.shared:
         return np.full(len(query), goal.share[goal.value == code].sum())
@@ -80,7 +79,7 @@ def target_share(goal: Distribution, code: int, query: NDArray[np.integer[Any]])
     return out
 
 
-def looked_at(block: Block, cutoff: int | None) -> Mask:
+def looked_at(block: Block, cutoff: int | None) -> Booleans:
     """The places of the first k documents, ``[rankings, ranks]``."""
     if cutoff is None or cutoff >= block.shape[1]:
         return block.valid
@@ -115,7 +114,7 @@ def drawn(block: Block) -> bool:
     return block.ranked.sampled or not block.context.policy.stochastic
 
 
-def by_value(value: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
+def by_value(value: NDArray[np.integer[Any]], size: int) -> Integers:
     """The stable order by a value below ``size``; entries of larger ones are left out."""
     if size <= FEW:  # a look for each value costs less than sorting
         return np.concatenate([np.flatnonzero(value == code) for code in range(size)])
@@ -123,9 +122,9 @@ def by_value(value: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
     return kept[sorted_by(value[kept])]
 
 
-def sorted_by(*codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+def sorted_by(*codes: NDArray[np.integer[Any]]) -> Integers:
     """The stable order by several codes, the first one foremost; small codes are sorted in linear time."""
-    order: NDArray[np.int64] | None = None
+    order: Integers | None = None
     for code in _packed(codes):
         step = np.argsort(code if order is None else code[order], kind="stable")
         order = step if order is None else order[step]
@@ -149,7 +148,7 @@ def _packed(codes: tuple[NDArray[np.integer[Any]], ...]) -> list[NDArray[np.inte
     return out
 
 
-def starts_of(*codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+def starts_of(*codes: NDArray[np.integer[Any]]) -> Integers:
     """For each entry of sorted codes the first entry with the same codes."""
     size = len(codes[0])
     fresh = np.ones(size, dtype=bool)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.sums import sum_by
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.estimates import Mixture
 from lightmeter.measures.context import Context
 from lightmeter.models.policies import Samples
-
-Array = NDArray[np.float64]
 
 
 def mixture(context: Context, ranked: Ranked) -> Mixture:
@@ -36,7 +34,7 @@ def _mixture(context: Context, ranked: Ranked) -> Mixture:
     return Mixture(query, share, np.ones(len(query)), exact | (meaning == "probability"), np.maximum(count, 1.0))
 
 
-def _check_weights(context: Context, ranked: Ranked, meaning: str, weight: Array, total: Array) -> None:
+def _check_weights(context: Context, ranked: Ranked, meaning: str, weight: Floats, total: Floats) -> None:
     """Refuse weights that cannot mean what the policy says."""
     run, query, names = ranked.run, ranked.query, context.collection.queries
     empty = query[total[query] <= 0]

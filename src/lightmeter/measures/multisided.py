@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
@@ -31,8 +31,6 @@ from lightmeter.terms.parameters import Choice, Maybe, Number, TermOf, param
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 USER_DOC = "user model whose view is exposure"
 COLLECTION_DOC = "collection exposure, what a document gets by chance; None: the mean of the target"
 PART_DOC = "'F': the whole; 'D': its disparity part; 'R': its relevance part"
@@ -52,18 +50,18 @@ class Rows:
         The weight of each row.
     """
 
-    of: Codes
-    share: Array
-    weight: Array
+    of: Integers
+    share: Floats
+    weight: Floats
 
 
 @dataclass(frozen=True)
 class Columns:
     """Which documents are averaged to one column, by entries (document, column, share); shares sum to 1 by column."""
 
-    item: Codes
-    column: Codes
-    share: Array
+    item: Integers
+    column: Integers
+    share: Floats
     size: int
 
 
@@ -71,12 +69,12 @@ class Columns:
 class Blocks:
     """Averages ``[rows, columns]``: ``base[row]`` plus the value of some cells."""
 
-    base: Array
-    row: Codes
-    value: Array
+    base: Floats
+    row: Integers
+    value: Floats
 
 
-def mean_product(a: Blocks, b: Blocks, weight: Array, columns: int) -> float:
+def mean_product(a: Blocks, b: Blocks, weight: Floats, columns: int) -> float:
     """Mean over the cells of the product of two matrices with entries in the same cells, rows weighted."""
     whole = columns * a.base * b.base
     some = a.base[a.row] * b.value + b.base[a.row] * a.value + a.value * b.value
@@ -124,10 +122,10 @@ class _JME(Measure, abstract=True):
             )
         return measure
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         return Values(np.full(len(query), np.nan)).because(np.ones(len(query), dtype=bool), "not_in_run")
 
-    def across(self, context: Context, ranked: Ranked, weight: Array) -> Values:
+    def across(self, context: Context, ranked: Ranked, weight: Floats) -> Values:
         rows, columns = self._rows(context, weight), self._columns(context)
         if not len(rows.weight):
             return Values(np.full(1, np.nan)).because(np.ones(1, dtype=bool), "no_segment")
@@ -150,7 +148,7 @@ class _JME(Measure, abstract=True):
             value = mean_product(gap, gap, rows.weight, columns.size)
         return Values(np.array([value]))
 
-    def _rows(self, context: Context, weight: Array) -> Rows:
+    def _rows(self, context: Context, weight: Floats) -> Rows:
         """Users, their groups with equal weight, or all users."""
         if self.users == "each":
             of = np.where(weight > 0, np.cumsum(weight > 0) - 1, -1)

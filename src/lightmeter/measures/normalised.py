@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError
@@ -25,9 +25,6 @@ from lightmeter.models.targets import Ideal
 
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
-
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 class Normalised(ExpectedExposure, abstract=True):
@@ -101,29 +98,29 @@ class Normalised(ExpectedExposure, abstract=True):
             values.because(self._short(context, ranked), "short_ranking")
         return values.because(none, "no_range")
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         """The worst there is: 0 where higher is better, else 1."""
         worst = 0.0 if self.better == "higher" else 1.0
         return Values(np.full(len(query), worst)).because(np.ones(len(query), dtype=bool), "not_in_run", worst)
 
-    def _candidates(self, context: Context) -> Counts:
+    def _candidates(self, context: Context) -> Integers:
         """Number of candidates of each query."""
         level = levels(context)
         return level.count.sum(axis=1) + self._zeros(context)
 
-    def _zeros(self, context: Context) -> Counts:
+    def _zeros(self, context: Context) -> Integers:
         """Candidates of grade 0, judged or not."""
         level = levels(context)
         return level.zeros + np.bincount(others(context).query, minlength=len(level.zeros))
 
-    def _short(self, context: Context, ranked: Ranked) -> NDArray[np.bool_]:
+    def _short(self, context: Context, ranked: Ranked) -> Booleans:
         """Queries with a ranking that leaves out candidates who could be seen."""
         shortest = np.full(len(context.collection.queries), np.inf)
         drawn = slice(None) if ranked.weight is None else ranked.weight > 0
         np.minimum.at(shortest, ranked.query[drawn], ranked.lengths[drawn].astype(np.float64))
         return shortest < np.minimum(self._candidates(context), seen_ranks(self.user, self.cutoff))
 
-    def _bounds(self, context: Context) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def _bounds(self, context: Context) -> tuple[Floats, Floats, Booleans]:
         """Lowest and highest value by query, and which queries have none for want of known members."""
         if self.by is not None:
             return self._group_bounds(context)
@@ -132,7 +129,7 @@ class Normalised(ExpectedExposure, abstract=True):
         low, high = bounds(self.plain, self.user, level.gain, level.count, zeros, self.cutoff)
         return low, high, np.zeros(len(low), dtype=bool)
 
-    def _group_bounds(self, context: Context) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def _group_bounds(self, context: Context) -> tuple[Floats, Floats, Booleans]:
         attribute, judgments = context.collection.attribute(str(self.by)), context.collection.judgments
         queries = len(context.collection.queries)
         query, doc = others(context).query[:0], others(context).doc[:0]

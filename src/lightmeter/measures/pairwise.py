@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.membership import FEW
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
@@ -29,9 +29,7 @@ from lightmeter.terms.parameters import Choice, Maybe, param
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
-Sums = tuple[Array, Array]
+Sums = tuple[Floats, Floats]
 #: the cost of sorting an entry, and of the calls for a level, in looks at an entry
 SORTING, CALLS = 6, 2000
 #: fewer pairs than this are rounding of memberships
@@ -115,14 +113,14 @@ class Pairwise(GroupMeasure):
 class _Places:
     """The places looked at of a block, with the order of their grades."""
 
-    def __init__(self, block: Block, top: NDArray[np.bool_]) -> None:
+    def __init__(self, block: Block, top: Booleans) -> None:
         level, self.levels = block.judgments.levels
         self.level = level[block.judgment].reshape(-1)
         self.top, self.rankings = top.reshape(-1), block.shape[0]
         self.at = np.flatnonzero(self.top)
         self.ranking = self.at // max(block.shape[1], 1)
 
-    def count(self, more: Array, less: Array) -> Sums:
+    def count(self, more: Floats, less: Floats) -> Sums:
         """Weights of the pairs in the right order, and of all, for each ranking; a pair's weight is a product."""
         u, v = more.reshape(-1)[self.at], less.reshape(-1)[self.at]
         return _pairs(self.ranking, self.level[self.at], u, v, self.levels, self.rankings)
@@ -152,7 +150,7 @@ def _within(block: Block, by: str, places: _Places) -> Sums:
     return right, total
 
 
-def _pairs(key: Codes, level: Codes, more: Array, less: Array, levels: int, size: int) -> Sums:
+def _pairs(key: Integers, level: Integers, more: Floats, less: Floats, levels: int, size: int) -> Sums:
     """Pairs of entries of one key and different levels, by key: the sum of ``more`` of the one of the higher level
     times ``less`` of the other, where the higher level comes first, and everywhere.
 
@@ -164,7 +162,7 @@ def _pairs(key: Codes, level: Codes, more: Array, less: Array, levels: int, size
     return (_level_by_level if by_level else _by_halves)(key, level, more, less, levels, size)
 
 
-def _by_halves(key: Codes, level: Codes, more: Array, less: Array, levels: int, size: int) -> Sums:
+def _by_halves(key: Integers, level: Integers, more: Floats, less: Floats, levels: int, size: int) -> Sums:
     """As :func:`_pairs`, all entries sorted for each bit of the levels: two levels differ at one highest bit, below a
     common prefix.
     """
@@ -181,7 +179,7 @@ def _by_halves(key: Codes, level: Codes, more: Array, less: Array, levels: int, 
     return right, total
 
 
-def _level_by_level(key: Codes, level: Codes, more: Array, less: Array, levels: int, size: int) -> Sums:
+def _level_by_level(key: Integers, level: Integers, more: Floats, less: Floats, levels: int, size: int) -> Sums:
     """As :func:`_pairs`, the entries of each level and above looked at once: the level is the lower one."""
     right, total = np.zeros(size), np.zeros(size)
     for lowest in range(levels - 1):

@@ -13,20 +13,18 @@ values of many documents, and few counts below: frequent values are added one by
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Codes, Floats, Integers
 from lightmeter.data.distribution import Distribution
 from lightmeter.data.membership import CUBE, Membership
 from lightmeter.data.sums import sum_by
 from lightmeter.measures.members import sorted_by, starts_of
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 #: counts up to which values may be taken together
 TRIED = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
 
-def by_counts(members: Membership, goal: Distribution, query: NDArray[np.int32], log_q: Array, eps: float) -> Array:
+def by_counts(members: Membership, goal: Distribution, query: Codes, log_q: Floats, eps: float) -> Floats:
     """KL of every prefix from the target, ``[rankings, ranks]``; infinite where a value without a share has mass.
 
     Parameters
@@ -48,7 +46,7 @@ def by_counts(members: Membership, goal: Distribution, query: NDArray[np.int32],
     lost = np.isneginf(log_q)
     steps = np.zeros(shape[0] * shape[1])
     steps[members.position] = np.where(lost, 0.0, log_q)
-    even: Array = np.full(shape, eps) if unknown is None else unknown / (members.size * n) + eps
+    even: Floats = np.full(shape, eps) if unknown is None else unknown / (members.size * n) + eps
     out = -np.cumsum(steps.reshape(shape), axis=1) / n - even * total[:, None]
     out += _entropies(members, n, unknown, eps)
     infinite = np.zeros(shape, dtype=bool)
@@ -59,9 +57,7 @@ def by_counts(members: Membership, goal: Distribution, query: NDArray[np.int32],
     return np.asarray(out)
 
 
-def _logs(
-    members: Membership, goal: Distribution, query: NDArray[np.int32], eps: float
-) -> tuple[Array, NDArray[np.bool_]]:
+def _logs(members: Membership, goal: Distribution, query: Codes, eps: float) -> tuple[Floats, Booleans]:
     """For each ranking the sum of ln(q_a + eps) over all values with q_a + eps above 0, and whether some have 0."""
     ranking, _, share = goal.rows(query)
     some = share + eps > 0
@@ -73,7 +69,7 @@ def _logs(
     return total, named < members.size
 
 
-def _entropies(members: Membership, n: Array, unknown: Array | None, eps: float) -> Array:
+def _entropies(members: Membership, n: Floats, unknown: Floats | None, eps: float) -> Floats:
     """``sum_a f(p_a)`` of every prefix."""
     rankings, ranks = members.shape
     order = sorted_by(members.ranking, members.value)
@@ -123,7 +119,7 @@ def _entropies(members: Membership, n: Array, unknown: Array | None, eps: float)
     return out
 
 
-def _terms(count: Array, n: Array, unknown: Array | None, size: int, eps: float) -> Array:
+def _terms(count: Floats, n: Floats, unknown: Floats | None, size: int, eps: float) -> Floats:
     """``f((count + unknown/size)/n + eps)``."""
     p = np.asarray((count if unknown is None else count + unknown / size) / n + eps)
     log = np.maximum(p, 1e-300)
@@ -132,7 +128,7 @@ def _terms(count: Array, n: Array, unknown: Array | None, size: int, eps: float)
     return log
 
 
-def _counts(place: Codes, before: Codes, width: int, rows: int, ranks: int) -> Array:
+def _counts(place: Integers, before: Integers, width: int, rows: int, ranks: int) -> Floats:
     """How many of the values that occurred have c documents so far, ``[c, rankings, ranks]``; the change in c = 0."""
     cells = rows * ranks
     change = np.zeros(width * cells)
@@ -141,7 +137,7 @@ def _counts(place: Codes, before: Codes, width: int, rows: int, ranks: int) -> A
     return np.cumsum(change.reshape(width, rows, ranks), axis=2)
 
 
-def _together(ranking: Codes, many: Codes, rankings: int) -> int:
+def _together(ranking: Integers, many: Integers, rankings: int) -> int:
     """The count up to which values are taken together, so that counts and frequent values are fewest.
 
     ``many`` are the documents of each value of each ranking.

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.measures.amortised import AMORTISED_DOC, DOCS, DOCS_DOC, USER_DOC, Docs, OfExposure
@@ -22,7 +22,6 @@ from lightmeter.terms.parameters import Flag, Maybe, Number, TermOf, Text, param
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 ROUNDING = 1e-9  # of a sum of memberships
 _VALUE = Maybe(Text("one of the attribute's values in quotes"))
 
@@ -70,11 +69,11 @@ class _Pair(OfExposure, abstract=True):
                 )
         return measure
 
-    def amount(self, totals: Totals) -> tuple[Array, NDArray[np.bool_], str]:
+    def amount(self, totals: Totals) -> tuple[Floats, Booleans, str]:
         """What is compared, one a row of the sums; where it is defined, and why it is not elsewhere."""
         return totals.exposure / totals.members, np.ones(len(totals.key), dtype=bool), ""
 
-    def compare(self, low: Array, high: Array) -> Values:
+    def compare(self, low: Floats, high: Floats) -> Values:
         """The ratio; without exposure to divide by it is undefined."""
         with np.errstate(all="ignore"):
             return Values(low / high).because(high <= 0, "zero_exposure")
@@ -101,9 +100,9 @@ class _Pair(OfExposure, abstract=True):
     def _of_pair(
         self,
         totals: Totals,
-        amount: Array,
-        good: NDArray[np.bool_],
-        large: NDArray[np.bool_],
+        amount: Floats,
+        good: Booleans,
+        large: Booleans,
         why: str,
         keys: tuple[int, int],
     ) -> Values:
@@ -170,7 +169,7 @@ class ExposureGap(_Pair):
         most = float(max(getattr(self.user, "weights", (1.0,))))
         return (0.0 if self.value is None else -most), most
 
-    def compare(self, low: Array, high: Array) -> Values:
+    def compare(self, low: Floats, high: Floats) -> Values:
         return Values(high - low if self.value is None else low - high)
 
 
@@ -197,7 +196,7 @@ class DTR(_Pair):
     docs: Docs = param(default="all", accepts=DOCS, doc=DOCS_DOC)
     graded = True
 
-    def amount(self, totals: Totals) -> tuple[Array, NDArray[np.bool_], str]:
+    def amount(self, totals: Totals) -> tuple[Floats, Booleans, str]:
         some = totals.merit > 0
         return totals.exposure / np.where(some, totals.merit, 1.0), some, "zero_merit"
 
@@ -222,7 +221,7 @@ class DIR(DTR):
     [0.5]
     """
 
-    def amount(self, totals: Totals) -> tuple[Array, NDArray[np.bool_], str]:
+    def amount(self, totals: Totals) -> tuple[Floats, Booleans, str]:
         some = totals.merit > 0
         return totals.clicks / np.where(some, totals.merit, 1.0), some, "zero_merit"
 
@@ -234,11 +233,11 @@ class _Log(_Pair, abstract=True):
     def bounds(self) -> tuple[float, float]:
         return -np.inf, 0.0 if self.value is None else np.inf
 
-    def compare(self, low: Array, high: Array) -> Values:
+    def compare(self, low: Floats, high: Floats) -> Values:
         with np.errstate(all="ignore"):
             return Values(np.log(low / high)).because((high <= 0) | (low <= 0), "zero_exposure")
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         """0 would be parity: what is not answered has no value."""
         values = super().unanswered(context, query)
         return Values(np.full(len(query), np.nan), values.reason)

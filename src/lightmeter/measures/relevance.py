@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.data.values import Values
 from lightmeter.measures.base import Measure, no_relevant
 from lightmeter.measures.block import Block
 from lightmeter.terms.parameters import Flag, Number, param
 
-Array = NDArray[np.float64]
 REL = Number(low=1, integer=True)
 ANY = float(np.nextafter(0, 1))  # any grade above 0
 REL_DOC = "lowest grade that counts as relevant"
@@ -143,7 +143,7 @@ class Judged(RelevanceMeasure):
 
     invariant_to = frozenset({"query_order", "scores", "below_cutoff", "groups", "grades"})
 
-    def value(self, block: Block) -> Array:
+    def value(self, block: Block) -> Floats:
         judged = cut(block.judged, self.cutoff)
         length = block.length if self.cutoff is None else np.minimum(block.length, self.cutoff)
         return judged.sum(axis=1) / np.maximum(length, 1)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.values import Values
 from lightmeter.measures.block import Block
 from lightmeter.measures.groups import BY, GroupMeasure
@@ -22,8 +22,7 @@ from lightmeter.terms.parameters import Number, param
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
-Sum = Callable[[Any], Array]
+Sum = Callable[[Any], Floats]
 _STEP = Number(low=1, integer=True)
 _STEP_DOC = "ranks from one prefix looked at to the next"
 #: sums below this are nothing but rounding
@@ -42,23 +41,23 @@ class _PrefixDifference(GroupMeasure, abstract=True):
         code_of(context, measure, measure.protected)
         return measure
 
-    def terms(self, s: Array, n: Array, whole: Array, size: Array) -> Array:
+    def terms(self, s: Floats, n: Floats, whole: Floats, size: Floats) -> Floats:
         """The difference of prefixes with ``s`` protected ones of ``n`` from lists with ``whole`` of ``size``."""
         raise NotImplementedError
 
-    def sums(self, block: Block) -> tuple[Array, Array, Array, Array]:
+    def sums(self, block: Block) -> tuple[Floats, Floats, Floats, Floats]:
         """The discounted sum of each ranking, the worst one, and how many are protected out of how many."""
         protected = member(block, self.by, self.protected)  # type: ignore[attr-defined]
         known = block.membership(self.by).known
         first = self.step - 1  # type: ignore[attr-defined]
         rank = np.arange(1, block.shape[1] + 1)[first :: first + 1]
         whole, size = protected.sum(axis=1, keepdims=True), known.sum(axis=1, keepdims=True).astype(np.float64)
-        n: NDArray[np.int64] = np.cumsum(known, axis=1, dtype=np.int64)[:, first :: first + 1]
+        n: Integers = np.cumsum(known, axis=1, dtype=np.int64)[:, first :: first + 1]
         s = np.cumsum(protected, axis=1)[:, first :: first + 1]
         counts = block.valid[:, first :: first + 1] & (n > 0) & (rank <= (self.cutoff or block.shape[1]))
         discount = np.where(counts, 1.0 / np.log2(rank + 1.0), 0.0)
 
-        def total(s: Array) -> Array:
+        def total(s: Floats) -> Floats:
             return np.asarray((discount * self.terms(s, np.maximum(n, 1.0), whole, size)).sum(axis=1))
 
         soft = bool(((protected > 0) & (protected < 1)).any())
@@ -66,7 +65,7 @@ class _PrefixDifference(GroupMeasure, abstract=True):
         worst = self.worst(total, most, n, whole, size, soft)
         return total(s), worst, whole[:, 0], size[:, 0]
 
-    def worst(self, total: Sum, most: Sum, n: NDArray[np.int64], whole: Array, size: Array, soft: bool) -> Array:
+    def worst(self, total: Sum, most: Sum, n: Integers, whole: Floats, size: Floats, soft: bool) -> Floats:
         """The largest sum of any order: all protected documents first, or all of them last.
 
         Each term is convex in s, and of the paths of s from (0, 0) to (N, P) those two bound all others.
@@ -80,7 +79,7 @@ class _PrefixDifference(GroupMeasure, abstract=True):
         return values.because(worst <= NOTHING, "short_ranking")
 
 
-def _most(protected: Array, known: NDArray[np.bool_]) -> Sum:
+def _most(protected: Floats, known: Booleans) -> Sum:
     """The most that n of a ranking's known documents can have in protected membership, as a function of n."""
     falling = -np.sort(np.where(known, -protected, 0.0), axis=1)
     sums = np.concatenate([np.zeros((len(falling), 1)), np.cumsum(falling, axis=1)], axis=1)
@@ -108,7 +107,7 @@ class rND(_PrefixDifference):
     protected: str = param(accepts=VALUE, doc=PROTECTED_DOC)
     step: int = param(default=10, accepts=_STEP, doc=_STEP_DOC)
 
-    def terms(self, s: Array, n: Array, whole: Array, size: Array) -> Array:
+    def terms(self, s: Floats, n: Floats, whole: Floats, size: Floats) -> Floats:
         return np.abs(s / n - whole / size)
 
 
@@ -132,14 +131,14 @@ class rKL(_PrefixDifference):
     step: int = param(default=10, accepts=_STEP, doc=_STEP_DOC)
     edge: float = param(default=0.0, accepts=Number(low=0, below=0.5), doc="what shares of 0 and 1 are moved by")
 
-    def terms(self, s: Array, n: Array, whole: Array, size: Array) -> Array:
+    def terms(self, s: Floats, n: Floats, whole: Floats, size: Floats) -> Floats:
         p, q = s / n, whole / size
         if self.edge:
             p = np.where(p <= 0, self.edge, np.where(p >= 1, 1 - self.edge, p))
         return _part(p, q) + _part(1.0 - p, 1.0 - q)
 
 
-def _part(p: Array, q: Array) -> Array:
+def _part(p: Floats, q: Floats) -> Floats:
     return np.where(p > 0, p * np.log(np.maximum(p, 1e-300) / q), 0.0)
 
 
@@ -162,13 +161,13 @@ class rRD(_PrefixDifference):
     protected: str = param(accepts=VALUE, doc=PROTECTED_DOC)
     step: int = param(default=10, accepts=_STEP, doc=_STEP_DOC)
 
-    def terms(self, s: Array, n: Array, whole: Array, size: Array) -> Array:
+    def terms(self, s: Floats, n: Floats, whole: Floats, size: Floats) -> Floats:
         only = s >= n - NOTHING
         r = np.where(only, 0.0, s / np.where(only, 1.0, n - s))
         top = whole / (size - whole)
         return np.abs(np.minimum(r, top) - top)
 
-    def worst(self, total: Sum, most: Sum, n: NDArray[np.int64], whole: Array, size: Array, soft: bool) -> Array:
+    def worst(self, total: Sum, most: Sum, n: Integers, whole: Floats, size: Floats, soft: bool) -> Floats:
         """The largest sum of any order.
 
         A prefix of protected documents alone counts in full, and below the last such prefix a term is the larger the

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.distribution import Distribution
 from lightmeter.data.values import Values
 from lightmeter.measures.block import Block
@@ -29,8 +29,6 @@ from lightmeter.terms.parameters import param
 
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
-
-Array = NDArray[np.float64]
 
 
 class _OfOneValue(GroupMeasure, abstract=True):
@@ -79,7 +77,7 @@ class _Extreme(GroupMeasure, abstract=True):
 
     needs_cutoff = True
 
-    def _skews(self, block: Block) -> tuple[Array, Array, Distribution]:
+    def _skews(self, block: Block) -> tuple[Floats, Floats, Distribution]:
         goal = distribution(block.context, self.target, self.by, block.ranked.run.name)  # type: ignore[attr-defined]
         columns = block.membership(self.by).columns(goal, block.query)
         share, _ = columns.shares(looked_at(block, self.cutoff).astype(np.float64))
@@ -111,7 +109,7 @@ class MinSkew(_Extreme):
         values = undefined(Values(lowest), block, self.by, self.cutoff, goal)
         return values.because(np.isneginf(lowest), EMPTY)
 
-    def unanswered(self, context: Context, query: NDArray[np.int64]) -> Values:
+    def unanswered(self, context: Context, query: Integers) -> Values:
         """There is no lowest skew, so nothing that an unanswered query could be worth."""
         return Values(np.full(len(query), np.nan)).because(np.ones(len(query), dtype=bool), "not_in_run")
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers, Objects
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.distribution import Triple
 from lightmeter.data.ids import IdIndex
@@ -24,9 +25,6 @@ from lightmeter.measures.context import Context
 from lightmeter.measures.levels import levels
 from lightmeter.models.targets import Equal, Given, Ideal, Proportional, Target
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -45,17 +43,17 @@ class TargetExposure:
         Why a query has no target, by query; None where it has one.
     """
 
-    judged: Array
-    other: Array
-    square: Array
-    reason: NDArray[np.object_]
+    judged: Floats
+    other: Floats
+    square: Floats
+    reason: Objects
 
 
 @dataclass(frozen=True)
 class Others:
     """The unjudged candidates: distinct (query, document) pairs that some run ranks."""
 
-    query: Codes
+    query: Integers
     doc: pl.Series
 
 
@@ -118,7 +116,7 @@ def _resolve(context: Context, target: Target, user: User, cutoff: int | None) -
 
 def _ideal(
     context: Context, judgments: Judgments, target: Ideal, user: User, cutoff: int | None
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     level = levels(context)
     zeros = np.zeros(len(level.zeros), dtype=np.int64)
     if target.complete:  # unjudged candidates share the level of grade 0
@@ -128,7 +126,9 @@ def _ideal(
     return eps[judgments.query, level.column], eps[:, -1]
 
 
-def _scale(context: Context, judgments: Judgments, user: User, cutoff: int | None, merit: Array, rest: float) -> Array:
+def _scale(
+    context: Context, judgments: Judgments, user: User, cutoff: int | None, merit: Floats, rest: float
+) -> Floats:
     """Factor by query that makes exposure proportional to merit use up what a full list gives.
 
     Position models give sum of view over n ranks in all; models that stop at documents give exposures with
@@ -156,7 +156,7 @@ def _scale(context: Context, judgments: Judgments, user: User, cutoff: int | Non
     return np.divide(supply, total_merit, out=np.zeros(queries), where=total_merit > 0)
 
 
-def _given(context: Context, judgments: Judgments, target: Given, reason: NDArray[np.object_]) -> Array:
+def _given(context: Context, judgments: Judgments, target: Given, reason: Objects) -> Floats:
     from lightmeter.io.named import read_named
 
     if target.file is None:
@@ -196,7 +196,7 @@ def group_targets(context: Context, attribute: Attribute, targets: TargetExposur
     return query, value, exposure
 
 
-def group_square(context: Context, attribute: Attribute, targets: TargetExposure, only_relevant: bool) -> Array:
+def group_square(context: Context, attribute: Attribute, targets: TargetExposure, only_relevant: bool) -> Floats:
     """Squared norm of the groups' target exposure, by query."""
     query, value, exposure = group_targets(context, attribute, targets, only_relevant)
     size = np.int64(value.max(initial=0) + 1)
@@ -204,13 +204,18 @@ def group_square(context: Context, attribute: Attribute, targets: TargetExposure
     return sum_by(keys // size, sum_by(at, exposure, len(keys)) ** 2, len(context.collection.queries))
 
 
-def _memberships(context: Context, attribute: Attribute, query: Codes, doc: pl.Series, exposure: Array) -> Triple:
+def _memberships(context: Context, attribute: Attribute, query: Integers, doc: pl.Series, exposure: Floats) -> Triple:
     entry = attribute.index.find(doc, query.astype(np.int32) if attribute.by_query else None)
     return spread_unknown(context, attribute, entry, query, exposure, doc)
 
 
 def spread_unknown(
-    context: Context, attribute: Attribute, entry: NDArray[np.integer], query: Codes, exposure: Array, doc: pl.Series
+    context: Context,
+    attribute: Attribute,
+    entry: NDArray[np.integer],
+    query: Integers,
+    exposure: Floats,
+    doc: pl.Series,
 ) -> Triple:
     """(query, value, exposure) of documents, unknown ones by the call's rule; multi-valued documents count fully in
     each value.

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.sums import sum_by
@@ -18,8 +19,6 @@ from lightmeter.measures.flat_exposure import flat_exposure
 from lightmeter.measures.mixture import mixture
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 #: Sums by (query, value) are made in a full table as long as it is not larger than this, or than the rows themselves.
 FULL = 1 << 20
 
@@ -40,30 +39,30 @@ class Totals:
         Number of owners.
     """
 
-    owner: Codes
-    key: Codes
-    exposure: Array
-    members: Array
-    merit: Array
-    clicks: Array
+    owner: Integers
+    key: Integers
+    exposure: Floats
+    members: Floats
+    merit: Floats
+    clicks: Floats
     owners: int
 
     @classmethod
-    def of(cls, owner: Codes, key: Codes, sums: list[Array], owners: int) -> Totals:
+    def of(cls, owner: Integers, key: Integers, sums: list[Floats], owners: int) -> Totals:
         """From the four sums in order."""
         return cls(owner, key, sums[0], sums[1], sums[2], sums[3], owners)
 
-    def lowest(self, value: Array, where: NDArray[np.bool_]) -> Array:
+    def lowest(self, value: Floats, where: Booleans) -> Floats:
         """The lowest value of each owner, infinite for one without any."""
         out = np.full(self.owners, np.inf)
         np.minimum.at(out, self.owner[where], value[where])
         return out
 
-    def sum(self, value: Array) -> Array:
+    def sum(self, value: Floats) -> Floats:
         """The sum of each owner."""
         return sum_by(self.owner, value, self.owners)
 
-    def at(self, value: Array, key: int, where: NDArray[np.bool_]) -> Array:
+    def at(self, value: Floats, key: int, where: Booleans) -> Floats:
         """The value of one key for each owner, NaN for one without it."""
         out = np.full(self.owners, np.nan)
         mine = where & (self.key == key)
@@ -86,19 +85,19 @@ class Shared:
     """
 
     found: Candidates
-    position: Codes | None
-    key: Codes
-    weight: Array | None
+    position: Integers | None
+    key: Integers
+    weight: Floats | None
     size: int
-    known: NDArray[np.bool_]
+    known: Booleans
 
-    def spread(self, amount: Array) -> Array:
+    def spread(self, amount: Floats) -> Floats:
         """Amounts of candidates as amounts of entries."""
         out = amount if self.position is None else amount[self.position]
         return out if self.weight is None else out * self.weight
 
     @property
-    def query(self) -> Codes:
+    def query(self) -> Integers:
         """The query of each entry."""
         return self.found.query if self.position is None else self.found.query[self.position]
 
@@ -130,12 +129,12 @@ def _shared(context: Context, ranked: Ranked, by: str | None, docs: str) -> Shar
     return Shared(found, position, value, weight, size, known)
 
 
-def document_codes(context: Context, ranked: Ranked, docs: str) -> Codes:
+def document_codes(context: Context, ranked: Ranked, docs: str) -> Integers:
     """A code for each candidate's document, the same in every query."""
     return context.once(("doc codes", ranked.key, docs), lambda: _documents(candidates(context, ranked, docs)))
 
 
-def _documents(found: Candidates) -> Codes:
+def _documents(found: Candidates) -> Integers:
     frame = pl.DataFrame({"doc": found.docs()}).with_row_index("row")
     return frame.select(pl.col("row").first().over("doc"))["row"].to_numpy().astype(np.int64)
 
@@ -146,8 +145,8 @@ def spread_memberships(
     entry: NDArray[np.integer],
     docs: Callable[[], pl.Series],
     run: str,
-    query: Codes | None = None,
-) -> tuple[Codes, Codes, Array, int]:
+    query: Integers | None = None,
+) -> tuple[Integers, Integers, Floats, int]:
     """Memberships of documents in long form, unknown ones by the call's rule; of several values each counts fully.
 
     With the ``query`` of each document, none is refused for a query that is not evaluated.
@@ -195,7 +194,7 @@ def _by_query(
     return totals_of(context, ranked, by, docs, exposure, graded)
 
 
-def totals_of(context: Context, ranked: Ranked, by: str | None, docs: str, exposure: Array, graded: bool) -> Totals:
+def totals_of(context: Context, ranked: Ranked, by: str | None, docs: str, exposure: Floats, graded: bool) -> Totals:
     """Sums by query of an exposure of each candidate."""
     mine = shared(context, ranked, by, docs)
     queries = len(context.collection.queries)
@@ -230,7 +229,7 @@ def totals_of(context: Context, ranked: Ranked, by: str | None, docs: str, expos
     return Totals.of(owner, value, [s[keep] for s in sums], queries)
 
 
-def totals_over(totals: Totals, weight: Array, members: Array | None = None) -> Totals:
+def totals_over(totals: Totals, weight: Floats, members: Floats | None = None) -> Totals:
     """Sums over queries by their weights, per unit of weight; ``members`` by key in place of theirs."""
     keep = weight[totals.owner] > 0
     w = weight[totals.owner[keep]] / max(float(weight.sum()), 1e-300)
@@ -241,7 +240,7 @@ def totals_over(totals: Totals, weight: Array, members: Array | None = None) -> 
     return Totals.of(np.zeros(len(keys), dtype=np.int64), keys, sums, 1)
 
 
-def distinct_members(context: Context, ranked: Ranked, by: str, docs: str, weight: Array) -> Array:
+def distinct_members(context: Context, ranked: Ranked, by: str, docs: str, weight: Floats) -> Floats:
     """How many distinct documents of the queries of some weight each group has, by value.
 
     A document whose membership depends on the query counts by its mean membership.
@@ -253,7 +252,7 @@ def distinct_members(context: Context, ranked: Ranked, by: str, docs: str, weigh
     return sum_by(mine.key, mine.spread(share), mine.size)
 
 
-def _members(context: Context, ranked: Ranked, attribute: Attribute, docs: str) -> Codes:
+def _members(context: Context, ranked: Ranked, attribute: Attribute, docs: str) -> Integers:
     """A code for each candidate's document: its entry in the attribute where every one has one."""
     found = candidates(context, ranked, docs)
     entry = found.entries(attribute)

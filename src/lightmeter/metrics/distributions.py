@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.io.checks import finite
 from lightmeter.metrics.places import Places, Ties, mean, places, user_who_knows_ranks
 from lightmeter.models.divergences import JSD, Divergence
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
 Target = str | Mapping[Any, float]
 _TARGETS = ("pool", "uniform")
 _TOLERANCE = 1e-3  # of shares that should sum to 1
@@ -223,7 +223,7 @@ def _divergence(given: Divergence | str) -> Divergence:
     return found
 
 
-def _target(here: Places, target: Target) -> Array:
+def _target(here: Places, target: Target) -> Floats:
     """Target shares ``[queries, groups]``; of the pool those of the rows whose group is known."""
     many = len(here.groups)
     if isinstance(target, Mapping):
@@ -248,7 +248,7 @@ def _target(here: Places, target: Target) -> Array:
     return members / np.where(total > 0, total, 1.0)
 
 
-def _skews(here: Places, k: int, target: Target) -> Array:
+def _skews(here: Places, k: int, target: Target) -> Floats:
     """``[queries, groups]``: -inf where a group has nobody there, +inf where it has no target share, NaN where
     neither or nobody of a known group is there.
     """
@@ -257,7 +257,7 @@ def _skews(here: Places, k: int, target: Target) -> Array:
         return np.log(top / top.sum(axis=1, keepdims=True)) - np.log(_target(here, target))
 
 
-def _before(key: NDArray[np.int64], amount: Array) -> Array:
+def _before(key: Integers, amount: Floats) -> Floats:
     """The sum of the amounts of earlier entries with the same key."""
     order = np.argsort(key, kind="stable")
     run = np.cumsum(amount[order]) - amount[order]
@@ -268,11 +268,11 @@ def _before(key: NDArray[np.int64], amount: Array) -> Array:
     return out
 
 
-def _xlogx(x: Array) -> Array:
+def _xlogx(x: Floats) -> Floats:
     return x * np.log(np.maximum(x, 1e-300))
 
 
-def _mixed(here: Places, k: int | None) -> NDArray[np.bool_]:
+def _mixed(here: Places, k: int | None) -> Booleans:
     """Which lists have equal scores of different groups (or weights), not all of them below k."""
     block, ranked = here.ranked.block, here.ranked
     same = block[1:] == block[:-1]

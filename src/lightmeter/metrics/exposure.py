@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.metrics.places import Places, Ties, mean, places, user_who_knows_ranks
 from lightmeter.models.users import User
 
-Array = NDArray[np.float64]
 _FEW = "fewer than two groups have members"
 _NONE = "there is no exposure to divide by"
 
@@ -253,13 +253,13 @@ def _user(given: User | str | None) -> User:
     return user_who_knows_ranks(given, DCG)
 
 
-def _over(a: Array, b: Array) -> Array:
+def _over(a: Floats, b: Floats) -> Floats:
     """a / b, NaN where b is not above 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(b > 0, a / b, np.nan)
 
 
-def _pair(here: Places, values: Array, group: Any, reference: Any) -> tuple[Array, Array]:
+def _pair(here: Places, values: Floats, group: Any, reference: Any) -> tuple[Floats, Floats]:
     """Values of two groups in each list, those named or the lowest and the highest; NaN where there are not two."""
     if (group is None) != (reference is None):
         raise LightmeterError("one group is named. Accepted: group and reference, or neither (the lowest and highest).")
@@ -275,7 +275,7 @@ def _pair(here: Places, values: Array, group: Any, reference: Any) -> tuple[Arra
     return np.where(two, low, np.nan), np.where(two, high, np.nan)
 
 
-def _by_group(here: Places, values: Array) -> dict[Any, float]:
+def _by_group(here: Places, values: Floats) -> dict[Any, float]:
     """The mean of each group's values over the lists in which it has members."""
     some = ~np.isnan(values)
     total = np.where(some, values, 0.0).sum(axis=0)

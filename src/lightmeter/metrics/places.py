@@ -9,16 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.auditing.ranked import RankedTable, view_of
 from lightmeter.errors import InputError, LightmeterError, TermError, suggest
 from lightmeter.io.checks import numbers
 from lightmeter.io.tables import Source
 from lightmeter.models.users import User, user_of
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Ties = Literal["expected", "order", "error"]
 TIES: tuple[Ties, ...] = ("expected", "order", "error")
 _UNKNOWN = "unknown"
@@ -51,30 +49,30 @@ class Places:
     ranked: RankedTable
     queries: int
     groups: tuple[Any, ...]
-    code: Indices
-    weight: Array
-    merit: Array | None
+    code: Integers
+    weight: Floats
+    merit: Floats | None
 
     @property
-    def query(self) -> Indices:
+    def query(self) -> Integers:
         """The list of each place."""
         return self.ranked.query
 
-    def sums(self, amount: Array) -> Array:
+    def sums(self, amount: Floats) -> Floats:
         """Weighted sums by query and group, ``[queries, groups]``; the unknown are in none."""
         width = len(self.groups) + 1
         total = np.bincount(self.query * width + self.code, self.weight * amount, minlength=self.queries * width)
         return np.asarray(total, dtype=np.float64).reshape(self.queries, width)[:, :-1]
 
-    def members(self) -> Array:
+    def members(self) -> Floats:
         """Members of each group, ``[queries, groups]``."""
         return self.sums(np.ones(len(self.weight)))
 
-    def exposure(self, user: User, k: int | None) -> Array:
+    def exposure(self, user: User, k: int | None) -> Floats:
         """Exposure of each place."""
         return self.ranked.exposure(view_of(user, self.ranked.longest), k)
 
-    def inside(self, k: int) -> Array:
+    def inside(self, k: int) -> Floats:
         """How likely each place is among the first k of its list."""
         return self.ranked.inside(k, np.arange(len(self.ranked)))
 
@@ -186,12 +184,12 @@ def _aligned(what: str, column: pl.Series, rows: int) -> pl.Series:
     return column
 
 
-def amounts(what: str, given: Any, rows: int) -> Array:
+def amounts(what: str, given: Any, rows: int) -> Floats:
     column = _aligned(what, column_of(what, given), rows)
     return numbers(column, what, Source(what), least=0.0, named=False).to_numpy()
 
 
-def _codes_of_queries(queries: Any, rows: int) -> tuple[Indices, int]:
+def _codes_of_queries(queries: Any, rows: int) -> tuple[Integers, int]:
     if queries is None:
         return np.zeros(rows, dtype=np.int64), 1
     column = _aligned("queries", column_of("queries", queries), rows)
@@ -202,7 +200,7 @@ def _codes_of_queries(queries: Any, rows: int) -> tuple[Indices, int]:
     return code, int(code.max()) + 1
 
 
-def _groups(given: Any, rows: int) -> tuple[tuple[Any, ...], Indices]:
+def _groups(given: Any, rows: int) -> tuple[tuple[Any, ...], Integers]:
     """Names of the groups, the largest first, and the code of each row; None, NaN, '' and 'unknown' are unknown."""
     column = _aligned("groups", _group_column(given), rows)
     if column.dtype.is_float():
@@ -253,7 +251,7 @@ def user_who_knows_ranks(user: Any, default: Callable[[], User]) -> User:
     return chosen
 
 
-def mean(name: str, values: Array, reason: str) -> float:
+def mean(name: str, values: Floats, reason: str) -> float:
     """The mean over the lists in which the metric is defined; NaN with a warning where there is none."""
     some = values[~np.isnan(values)]
     if len(some):

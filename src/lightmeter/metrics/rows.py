@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Floats
 from lightmeter.metrics.places import Ties, amounts, column_of, mean, places, user_who_knows_ranks
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
 
 
 def row_exposure(
@@ -24,7 +23,7 @@ def row_exposure(
     queries: ArrayLike | None = None,
     user: User | str | None = None,
     ties: Ties = "expected",
-) -> Array:
+) -> Floats:
     """Exposure of each row in the ranking of all rows, in the order of the rows.
 
     Parameters
@@ -50,7 +49,7 @@ def row_exposure(
     return out
 
 
-def row_selected(y_score: ArrayLike, *, k: int, queries: ArrayLike | None = None, ties: Ties = "expected") -> Array:
+def row_selected(y_score: ArrayLike, *, k: int, queries: ArrayLike | None = None, ties: Ties = "expected") -> Floats:
     """1 for each row that is among the first k of the ranking of all rows, else 0, in the order of the rows.
 
     Parameters
@@ -151,12 +150,12 @@ def ndcg(
     return float((got / np.where(most > 0, most, 1.0)).mean())
 
 
-def _rows(y_pred: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+def _rows(y_pred: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Floats, Floats]:
     rows = len(column_of("y_pred", y_pred))
     got = amounts("y_pred", y_pred, rows)
     return got, np.ones(rows) if sample_weight is None else amounts("sample_weight", sample_weight, rows)
 
 
-def _ratio(a: Array, b: Array) -> Array:
+def _ratio(a: Floats, b: Floats) -> Floats:
     """The sum of a over that of b, ``[1]``; NaN where there is nothing to divide by."""
     return np.array([a.sum() / b.sum() if b.sum() > 0 else np.nan])

@@ -11,12 +11,10 @@ import math
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.terms.parameters import Choice, Number, param
 from lightmeter.terms.term import Term
-
-Array = NDArray[np.float64]
 
 
 class Divergence(Term, abstract=True):
@@ -35,12 +33,12 @@ class Divergence(Term, abstract=True):
         """The largest value it can take for c values."""
         return self.most
 
-    def value(self, p: Array, q: Array) -> Array:
+    def value(self, p: Floats, q: Floats) -> Floats:
         """Divergence of ``p`` from ``q`` along the last axis; infinite values mean undefined."""
         raise NotImplementedError
 
 
-def _plogp(p: Array) -> Array:
+def _plogp(p: Floats) -> Floats:
     out = np.maximum(p, 1e-300)  # 0 log 0 = 0
     np.log(out, out=out)
     out *= p
@@ -65,7 +63,7 @@ class JSD(Divergence):
     def most(self) -> float:
         return 1.0 if self.base == 2 else math.log(2)
 
-    def value(self, p: Array, q: Array) -> Array:
+    def value(self, p: Floats, q: Floats) -> Floats:
         middle = p + q
         middle *= 0.5
         nats = 0.5 * (_plogp(p) + _plogp(np.asarray(q))) - _plogp(middle)
@@ -84,7 +82,7 @@ class NMD(Divergence):
 
     ordinal = True
 
-    def value(self, p: Array, q: Array) -> Array:
+    def value(self, p: Floats, q: Floats) -> Floats:
         return W1().value(p, q) / max(p.shape[-1] - 1, 1)
 
 
@@ -108,7 +106,7 @@ class RNOD(Divergence):
     def most_of(self, c: int) -> float:
         return 1.0 if c <= 4 else self.most
 
-    def value(self, p: Array, q: Array) -> Array:
+    def value(self, p: Floats, q: Floats) -> Floats:
         c = p.shape[-1]
         if c == 1:
             return np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])
@@ -133,7 +131,7 @@ class KL(Divergence):
     highest = math.inf
     eps: float = param(default=0.0, accepts=Number(low=0, high=1), doc="added to every share")
 
-    def value(self, p: Array, q: Array) -> Array:
+    def value(self, p: Floats, q: Floats) -> Floats:
         p, q = np.broadcast_arrays(p + self.eps, q + self.eps)
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(p > 0, p * np.log(p / q), 0.0)
@@ -150,7 +148,7 @@ class TV(Divergence):
     0.5
     """
 
-    def value(self, p: Array, q: Array) -> Array:
+    def value(self, p: Floats, q: Floats) -> Floats:
         return 0.5 * np.abs(p - q).sum(axis=-1)
 
 
@@ -166,7 +164,7 @@ class SqL2(Divergence):
 
     highest = 2.0
 
-    def value(self, p: Array, q: Array) -> Array:
+    def value(self, p: Floats, q: Floats) -> Floats:
         return np.asarray(((p - q) ** 2).sum(axis=-1))
 
 
@@ -186,5 +184,5 @@ class W1(Divergence):
     def most_of(self, c: int) -> float:
         return float(max(c - 1, 0))
 
-    def value(self, p: Array, q: Array) -> Array:
+    def value(self, p: Floats, q: Floats) -> Floats:
         return np.abs(np.cumsum(p - q, axis=-1)[..., :-1]).sum(axis=-1)

@@ -17,13 +17,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import TermError
 from lightmeter.terms.parameters import Flag, ListOf, Maybe, Number, param
 from lightmeter.terms.term import Term
-
-Array = NDArray[np.float64]
 
 
 class User(Term, abstract=True):
@@ -40,15 +38,15 @@ class User(Term, abstract=True):
         """The user with whatever it takes from the judgments filled in."""
         return self
 
-    def view_at(self, rank: Array) -> Array:
+    def view_at(self, rank: Floats) -> Floats:
         """View at 1-based ranks (position models)."""
         raise NotImplementedError
 
-    def continuation(self, grade: Array) -> Array:
+    def continuation(self, grade: Floats) -> Floats:
         """C of documents by their grade (document models)."""
         raise NotImplementedError
 
-    def view(self, grade: Array) -> Array:
+    def view(self, grade: Floats) -> Floats:
         """View of every rank, no cutoff.
 
         Parameters
@@ -70,7 +68,7 @@ class User(Term, abstract=True):
         """Whether all follows from the continuation of each document, as here; false where that is overridden."""
         return self.by_document and type(self).stop is User.stop and type(self).view is User.view
 
-    def stop(self, grade: Array) -> Array:
+    def stop(self, grade: Floats) -> Floats:
         """Probability that a rank is the last one seen, no cutoff; shapes as in :meth:`view`."""
         if self.by_document:
             return stopping(self.continuation(grade))
@@ -84,14 +82,14 @@ class User(Term, abstract=True):
         return stop
 
 
-def stopping(goes_on: Array) -> Array:
+def stopping(goes_on: Floats) -> Floats:
     """Probability that each rank is the last one seen, from those of going on at each."""
     stop = _reached(goes_on)
     stop *= 1.0 - goes_on
     return stop
 
 
-def _reached(goes_on: Array) -> Array:
+def _reached(goes_on: Floats) -> Floats:
     """Probability that each rank is reached, from those of going on at each."""
     view = np.ones(goes_on.shape)
     np.cumprod(goes_on[..., :-1], axis=-1, out=view[..., 1:])
@@ -116,7 +114,7 @@ class Cascade(User):
         accepts=Number(low=0, high=1), always=True, doc="utility: probability that a relevant document satisfies"
     )
 
-    def continuation(self, grade: Array) -> Array:
+    def continuation(self, grade: Floats) -> Floats:
         return np.where(grade > 0, self.p * (1.0 - self.u), self.p)
 
 
@@ -132,7 +130,7 @@ class TopK(User):
 
     k: int = param(accepts=Number(low=1, integer=True), always=True, doc="length of the shortlist")
 
-    def view_at(self, rank: Array) -> Array:
+    def view_at(self, rank: Floats) -> Floats:
         return (rank <= self.k).astype(np.float64)
 
 
@@ -146,7 +144,7 @@ class Inverse(User):
     [1.0, 0.5]
     """
 
-    def view_at(self, rank: Array) -> Array:
+    def view_at(self, rank: Floats) -> Floats:
         return 1.0 / rank
 
 
@@ -166,7 +164,7 @@ class Attention(User):
         if not any(self.weights):
             raise TermError("Attention: all weights are 0. Accepted: at least one above 0.")
 
-    def view_at(self, rank: Array) -> Array:
+    def view_at(self, rank: Floats) -> Floats:
         padded = np.append(np.asarray(self.weights), 0.0)
         return padded[np.minimum(rank.astype(np.int64), len(padded)) - 1]
 
@@ -177,13 +175,13 @@ class RBPUser(User, abstract=True):
     if TYPE_CHECKING:
         p: float
 
-    def view_at(self, rank: Array) -> Array:
+    def view_at(self, rank: Floats) -> Floats:
         return np.power(self.p, rank - 1.0)
 
-    def continuation(self, grade: Array) -> Array:
+    def continuation(self, grade: Floats) -> Floats:
         return np.full(grade.shape, self.p)
 
-    def stop(self, grade: Array) -> Array:
+    def stop(self, grade: Floats) -> Floats:
         return self.view(grade) * (1.0 - self.p)
 
 
@@ -205,18 +203,18 @@ class ERRUser(User, abstract=True):
             )
         return self
 
-    def satisfaction(self, grade: Array) -> Array:
+    def satisfaction(self, grade: Floats) -> Floats:
         """R of documents by their grade."""
         highest = self.max_grade  # type: ignore[attr-defined]
         if highest is None:
             raise TermError("ERR has no highest grade without judgments. Write it: ERR(max_grade=4).")
         return err_satisfaction(grade, highest)
 
-    def continuation(self, grade: Array) -> Array:
+    def continuation(self, grade: Floats) -> Floats:
         return 1.0 - self.satisfaction(grade)
 
 
-def err_satisfaction(grade: Array, max_grade: float) -> Array:
+def err_satisfaction(grade: Floats, max_grade: float) -> Floats:
     """R = (2^g - 1) / 2^max_grade, whatever the grades: their powers need not be finite."""
     return np.exp2(grade - max_grade) - np.exp2(-max_grade)
 
@@ -226,7 +224,7 @@ class DCGUser(User, abstract=True):
     base))``.
     """
 
-    def view_at(self, rank: Array) -> Array:
+    def view_at(self, rank: Floats) -> Floats:
         if self.clip:  # type: ignore[attr-defined]
             base: float = self.base  # type: ignore[attr-defined]
             return np.log(base) / np.log(np.maximum(rank, base))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
@@ -27,7 +27,7 @@ CLEAR = 0.05
 _ROUNDING = 1e-9
 
 
-def margin_of(measure: Any, values: NDArray[np.float64]) -> float:
+def margin_of(measure: Any, values: Floats) -> float:
     """How far beyond the median is clearly: a share of what the measure can be, or else of what it is here."""
     low, high = (float(b) for b in measure.bounds)
     whole = high - low
@@ -39,7 +39,7 @@ def directed(x: Any, y: Any) -> bool:
     return bool(better_first(x) and better_first(y))
 
 
-def split_by(frame: pl.DataFrame, x: Any, y: Any, *, clearly: bool = True) -> NDArray[np.int64]:
+def split_by(frame: pl.DataFrame, x: Any, y: Any, *, clearly: bool = True) -> Integers:
     """1 where a query is better than the median by y and worse by x, -1 the other way round, else 0.
 
     With ``clearly`` by more than the margin both times. Where a measure has no better side, higher stands for better.
@@ -79,7 +79,7 @@ def query_finding(frame: pl.DataFrame, x: Any, y: Any, run: str) -> str:
     return f"In '{run}', {'; '.join(told)}"
 
 
-def _most(frame: pl.DataFrame, x: Any, y: Any, which: NDArray[np.bool_]) -> str:
+def _most(frame: pl.DataFrame, x: Any, y: Any, which: Booleans) -> str:
     """The query that is farthest beyond both medians, by the measure that it is less far beyond."""
     far = []
     for c, m in (("x", x), ("y", y)):

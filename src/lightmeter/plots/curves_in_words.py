@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.plots.margins import LITTLE, counts
 from lightmeter.plots.policy_gaps import LEVEL, gaps_frame
 from lightmeter.plots.rules_in_words import rules
@@ -19,7 +19,6 @@ from lightmeter.terms.notation import parse
 if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult
 
-Array = NDArray[np.float64]
 BEST = "best possible"
 #: Places on a curve at which two are compared.
 _PLACES = np.linspace(0.01, 0.99, 99)
@@ -131,7 +130,7 @@ def _leaders(part: pl.DataFrame, names: dict[str, str]) -> list[str]:
     return [names[r] for r, a in part.select("run", "area").iter_rows() if not counts(top - a, LITTLE)]
 
 
-def _at(part: pl.DataFrame) -> Array | None:
+def _at(part: pl.DataFrame) -> Floats | None:
     """Relevance of a curve at the places of comparison: the largest at each disparity."""
     if part.is_empty():
         return None

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
@@ -17,10 +17,8 @@ from lightmeter.plots.over_queries import means_over_queries
 from lightmeter.plots.words import better_first, measured
 from lightmeter.results.result import Result
 
-Array = NDArray[np.float64]
 
-
-def domain_of(values: Array, measure: Any) -> tuple[float, float]:
+def domain_of(values: Floats, measure: Any) -> tuple[float, float]:
     """Ends of an axis: around the points with some room, within the measure's bounds."""
     low, high = float(values.min()), float(values.max())
     room = (high - low) * 0.12 or 0.05
@@ -38,7 +36,7 @@ def with_ends(frame: pl.DataFrame, result: Result, x: Any, y: Any) -> pl.DataFra
     return frame
 
 
-def reach(frame: pl.DataFrame, side: str) -> Array:
+def reach(frame: pl.DataFrame, side: str) -> Floats:
     """All that an axis has to show: the points, and the ends of their intervals."""
     shown = [frame[c] for c in (side, f"{side}_low", f"{side}_high") if c in frame.columns]
     return np.concatenate([s.drop_nulls().to_numpy() for s in shown])
@@ -113,7 +111,7 @@ def points(
     return layers + written(named, found, unit, across, upward)
 
 
-def imbalance(frame: pl.DataFrame, x: Any, y: Any) -> Array:
+def imbalance(frame: pl.DataFrame, x: Any, y: Any) -> Floats:
     """How far each point's places in the orders by the two measures are apart, as a share of all points."""
     places = [(frame[c] * (better_first(m) or 1.0)).rank("average").to_numpy() for c, m in (("x", x), ("y", y))]
     return np.abs(places[0] - places[1]) / len(frame)

@@ -9,13 +9,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.theme import text_width
 
-Array = NDArray[np.float64]
 #: Left, lower, right and upper end in pixels.
 Box: TypeAlias = tuple[float, float, float, float]
 _SIZE, _GAP, _DOT, _HALF = 10.5, 8.0, 5, 6
@@ -120,12 +119,12 @@ def along(start: tuple[float, float], end: tuple[float, float], half: float = 3.
     return [(x - half, y - half, x + half, y + half) for x, y in at]
 
 
-def around(dots: Array, half: float) -> Array:
+def around(dots: Floats, half: float) -> Floats:
     """Boxes ``[dots, 4]`` around dots ``[dots, 2]``."""
     return np.concatenate([dots - half, dots + half], axis=1)
 
 
-def covered(box: Box, others: Array) -> float:
+def covered(box: Box, others: Floats) -> float:
     """How much of the boxes ``[boxes, 4]`` that are there a box covers, in square pixels."""
     if not len(others):
         return 0.0

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
@@ -120,7 +120,7 @@ def named(
     return texts, marks[chosen]["label"].to_list()
 
 
-def _beside(mark: dict[str, Any], others: NDArray[np.float64]) -> tuple[Place, Box] | None:
+def _beside(mark: dict[str, Any], others: Floats) -> tuple[Place, Box] | None:
     """A place for a mark's name at its side, above or below it; None where there is no room."""
     wide, high = theme.text_width(mark["label"], _SIZE), 6.0
     gap = min(mark["radius"] + 4.0, 16.0) if mark["radius"] < 12 else mark["radius"] + 4.0

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.plots import theme
 from lightmeter.plots.backend import Chart, altair
@@ -30,7 +30,6 @@ from lightmeter.plots.words import (
 )
 from lightmeter.results.result import Result
 
-Array = NDArray[np.float64]
 #: Points that all get their name; of more, the notable ones.
 _ALL_NAMED = 24
 #: Runs that have their intervals drawn: more crosses would hide each other.
@@ -207,7 +206,7 @@ def run_finding(frame: pl.DataFrame, x: Any, y: Any, weights: tuple[float, float
     return _told_best(best, len(frame))
 
 
-def _merit(measure: Any, value: Array) -> Array:
+def _merit(measure: Any, value: Floats) -> Floats:
     """Values that are the higher, the better; of a measure that leans to a side, the nearer to 0."""
     if not better_first(measure) and hasattr(measure, "positive"):
         return -np.abs(value)
@@ -221,7 +220,7 @@ def _best(measure: Any, name: str) -> str:
     return f"best {name}"
 
 
-def _leaders(frame: pl.DataFrame, value: Array, least: float) -> tuple[bool, tuple[str, ...]]:
+def _leaders(frame: pl.DataFrame, value: Floats, least: float) -> tuple[bool, tuple[str, ...]]:
     """The labels of the points with the largest value, several where they are about the same; and whether they are
     equal.
     """

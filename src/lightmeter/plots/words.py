@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.plots.margins import counts
 from lightmeter.results.plain import printable
@@ -158,7 +158,7 @@ def number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 1 else f"{value:.3g}"
 
 
-def course(value: NDArray[np.float64], least: float = _LEAST) -> tuple[str, str]:
+def course(value: Floats, least: float = _LEAST) -> tuple[str, str]:
     """What values do in their order, in words, and between which numbers.
 
     Parameters

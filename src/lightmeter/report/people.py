@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans
 from lightmeter.auditing.guards import masks
 from lightmeter.auditing.preset import combined
 from lightmeter.auditing.ranked import RankedTable, Ties
@@ -110,7 +110,7 @@ def people_table(data: AuditTable, ids: list[str], user: User, ties: Ties, min_c
     return Table.of("The first of the list", head, rows, about)
 
 
-def _groups(attribute: Any, hidden: NDArray[np.bool_]) -> list[str]:
+def _groups(attribute: Any, hidden: Booleans) -> list[str]:
     known = [*attribute.values, UNKNOWN]
     shown = ["masked" if gone else printable(name) for name, gone in zip(known, hidden.tolist(), strict=True)]
     return [shown[code] for code in attribute.codes.tolist()]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.plots.words import better_first, brief
 from lightmeter.results.result import Cell, Result
 
-Array = NDArray[np.float64]
 #: queries whose rankings are in a page
 MOST = 50
 
@@ -68,7 +67,7 @@ def chosen(result: Result, most: int = MOST) -> list[Chosen]:
     return out
 
 
-def _gap(values: Array, way: float) -> Array:
+def _gap(values: Floats, way: float) -> Floats:
     """How far runs are apart on each query; of one run how far it is from its best query (or from its mean)."""
     here = np.isfinite(values)
     if len(values) > 1:
@@ -82,7 +81,7 @@ def _gap(values: Array, way: float) -> Array:
     return np.where(known, np.abs(from_ - (way or 1.0) * np.where(known, row, 0.0)), 0.0)
 
 
-def _told(result: Result, q: int, name: str, column: Array, way: float) -> Chosen:
+def _told(result: Result, q: int, name: str, column: Floats, way: float) -> Chosen:
     known = np.flatnonzero(np.isfinite(column))
     if not len(known):
         return Chosen(q, "no measure has a value for it", (0, min(1, len(column) - 1)))

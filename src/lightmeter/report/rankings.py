@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.rankings import Ranked
 from lightmeter.measures.base import Measure
@@ -24,8 +24,6 @@ from lightmeter.results.result import Result
 DEPTH, MOST = 20, 40_000
 #: queries that are shown all the same
 FEWEST = 5
-
-Codes = NDArray[np.int64]
 
 
 def rankings_of(result: Result, context: Context, queries: list[Chosen], names: dict[str, str]) -> dict[str, Any]:
@@ -110,7 +108,7 @@ def _user(measures: Iterable[Measure], context: Context) -> User:
 
 
 def _first(
-    context: Context, ranked: Ranked, codes: Codes, user: User, attributes: list[Attribute]
+    context: Context, ranked: Ranked, codes: Integers, user: User, attributes: list[Attribute]
 ) -> list[tuple[list[tuple[str, float | None, list[str]]], list[float], int] | None]:
     """For each query the first documents, their exposure and the length of the ranking; None where there is none."""
     known, first = np.unique(ranked.query, return_index=True)
@@ -136,7 +134,7 @@ def _first(
     return out
 
 
-def _grades(block: Block) -> NDArray[np.float64]:
+def _grades(block: Block) -> Floats:
     """Grades as judged, negative ones too."""
     judgments = block.context.collection.judgments
     if judgments is None:
@@ -144,7 +142,7 @@ def _grades(block: Block) -> NDArray[np.float64]:
     return np.append(judgments.grade, np.nan)[block.judgment]
 
 
-def _groups(ranked: Ranked, attribute: Attribute, rows: Codes) -> list[str]:
+def _groups(ranked: Ranked, attribute: Attribute, rows: Integers) -> list[str]:
     """The values of some documents in an attribute, joined; empty where unknown."""
     position, codes, weight = attribute.pairs(ranked.member_row(attribute.name)[rows], split=False)
     out = [""] * len(rows)

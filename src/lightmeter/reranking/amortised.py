@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.gains import DCG
 from lightmeter.models.users import User
-from lightmeter.reranking.base import Draw, Index, Makes, Reordered, Reranker, none_of
+from lightmeter.reranking.base import Draw, Makes, Reordered, Reranker, none_of
 from lightmeter.reranking.columns import FILE, FILE_DOC
 from lightmeter.reranking.merits import (
     MERIT,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.block import Block
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 #: a ranking that is better by less is the same
 SAME = 1e-12
 #: times that all queries are answered where no sequence says how often
@@ -128,7 +127,7 @@ class Amortised(Reranker, Cutoff):
         origin = answered[by_query]
         return Reordered(order[by_query], origin, why, 1.0 / times[origin])
 
-    def _answered(self, block: Block) -> Index:
+    def _answered(self, block: Block) -> Integers:
         """The number in the block of the ranking that each answer is made of, in the order of the answers."""
         requests, rankings = block.context.collection.requests, np.arange(block.shape[0])
         if requests is None:
@@ -139,7 +138,7 @@ class Amortised(Reranker, Cutoff):
         return np.tile(asked[asked >= 0], self.rounds or 1)
 
 
-def next_ranking(owed: Array, merit: Array, view: Array, attention: Array, quality: float) -> Index:
+def next_ranking(owed: Floats, merit: Floats, view: Floats, attention: Floats, quality: float) -> Integers:
     """The ranking of at least some quality that leaves the least owed.
 
     Parameters
@@ -172,7 +171,7 @@ def next_ranking(owed: Array, merit: Array, view: Array, attention: Array, quali
     best[by_attention] = np.argsort(-merit, kind="stable")
     most = float(view @ merit[best])
 
-    def of(ranking: Index) -> tuple[float, float]:
+    def of(ranking: Integers) -> tuple[float, float]:
         return float(np.abs(owed[ranking] - attention).sum()), float(view @ merit[ranking]) / most
 
     (unfair_low, low), (unfair_high, high) = of(evenest), of(best)

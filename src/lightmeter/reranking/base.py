@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers, Objects
 from lightmeter.data.intersections import JOIN
 from lightmeter.errors import LightmeterError
 from lightmeter.terms.parameters import Either, ListOf, Text
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.block import Block
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Reasons = NDArray[np.object_]
 Makes = Literal["ranking", "draws", "policy"]
 
 VALUE = Text("one of the attribute's values")
@@ -53,13 +50,13 @@ class Reordered:
         ``[made]``: probabilities, where several rankings of one origin are a policy.
     """
 
-    order: Index
-    origin: Index
-    why: Reasons
-    weight: Array | None = None
+    order: Integers
+    origin: Integers
+    why: Objects
+    weight: Floats | None = None
 
     @classmethod
-    def one_each(cls, order: Index, why: Reasons | None = None) -> Reordered:
+    def one_each(cls, order: Integers, why: Objects | None = None) -> Reordered:
         """One ranking made of each."""
         return cls(order, np.arange(len(order)), none_of(len(order)) if why is None else why)
 
@@ -106,7 +103,7 @@ class Reranker(Term, abstract=True):
         raise NotImplementedError
 
 
-def none_of(n: int) -> Reasons:
+def none_of(n: int) -> Objects:
     """``[n]`` times None."""
     return np.full(n, None, dtype=object)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import InputError, LightmeterError, suggest
 from lightmeter.reranking.base import Draw, Reordered, Reranker
 from lightmeter.terms.parameters import Choice, Flag, Maybe, Text, param
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.block import Block
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 FILE = Maybe(Text("a path"))
 FILE_DOC = "table doc, <column>; without one the column is looked for in the run's own table"
 
@@ -59,7 +58,7 @@ class ByColumn(Reranker):
         return Reordered.one_each(np.where(np.take_along_axis(block.valid, order, axis=1), order, -1))
 
 
-def column_of(ranked: Ranked, name: str, file: str | None, missing: str = "error") -> Array:
+def column_of(ranked: Ranked, name: str, file: str | None, missing: str = "error") -> Floats:
     """The number of each row of a run; NaN where it has none.
 
     Raises
@@ -71,7 +70,7 @@ def column_of(ranked: Ranked, name: str, file: str | None, missing: str = "error
     return run.once(("column", name, file, missing), lambda: _column(ranked, name, file, missing))
 
 
-def _column(ranked: Ranked, name: str, file: str | None, missing: str) -> Array:
+def _column(ranked: Ranked, name: str, file: str | None, missing: str) -> Floats:
     run = ranked.run
     if file is not None:
         from lightmeter.io.named import read_named

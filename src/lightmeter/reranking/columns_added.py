@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import LightmeterError
 from lightmeter.reranking.sorting import by_falling, exposures
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 #: what a unit of a constraint that is not met costs, the relevance of one place being at most 1
 COST = 1e4
 #: relative to the relevance there is: what is left between the mixture and its bound
@@ -24,7 +21,7 @@ THIN = 1e-12
 STEPS = (1.0, 0.4, 0.1)
 
 
-def several_constraints(c: Array, rows: Array, view: Array, valid: Mask) -> tuple[Index, Index, Array]:
+def several_constraints(c: Floats, rows: Floats, view: Floats, valid: Booleans) -> tuple[Integers, Integers, Floats]:
     """The most relevant mixtures of rankings whose exposures meet several constraints.
 
     Parameters
@@ -63,7 +60,7 @@ def several_constraints(c: Array, rows: Array, view: Array, valid: Mask) -> tupl
     open_ = np.arange(queries)
     best_price, bound = np.zeros((queries, m)), np.full(queries, np.inf)
     least, stale = np.full(queries, np.inf), np.zeros(queries, dtype=np.int64)
-    share: dict[int, tuple[Index, Array]] = {}
+    share: dict[int, tuple[Integers, Floats]] = {}
     for _ in range(ROUNDS):
         mine, weight, worth, price = pool.solve(open_)
         for number, query in enumerate(open_.tolist()):
@@ -96,13 +93,13 @@ def several_constraints(c: Array, rows: Array, view: Array, valid: Mask) -> tupl
 class _Pool:
     """Rankings found so far, and the programmes over them."""
 
-    def __init__(self, c: Array, rows: Array, view: Array) -> None:
+    def __init__(self, c: Floats, rows: Floats, view: Floats) -> None:
         self.c, self.rows, self.view = c, rows, view
         self.orders = np.empty((0, c.shape[1]), dtype=np.int64)
         self.query = np.empty(0, dtype=np.int64)
         self.worth, self.apart = np.empty(0), np.empty((0, rows.shape[1]))
 
-    def add(self, query: Index, order: Index) -> None:
+    def add(self, query: Integers, order: Integers) -> None:
         """A ranking for each of some queries."""
         e = exposures(order, self.view[query])
         self.orders = np.concatenate([self.orders, order])
@@ -110,7 +107,7 @@ class _Pool:
         self.worth = np.append(self.worth, (self.c[query] * e).sum(axis=1))
         self.apart = np.concatenate([self.apart, np.einsum("qmn,qn->qm", self.rows[query], e)])
 
-    def solve(self, open_: Index) -> tuple[list[Index], list[Array], Array, Array]:
+    def solve(self, open_: Integers) -> tuple[list[Integers], list[Floats], Floats, Floats]:
         """The best mixtures of what was found: columns and weights a query, their worth, and the constraints' prices.
 
         One programme with a block a query. Each block: weights of rankings that sum to 1, and for each constraint what

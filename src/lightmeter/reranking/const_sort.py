@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Integers
 from lightmeter.reranking.counted import Groups, Lists, lowest_counts
 from lightmeter.reranking.shares import _ToShares
 
 if TYPE_CHECKING:
     from lightmeter.measures.block import Block
 
-Index = NDArray[np.int64]
 #: deadline of whoever has none
 NEVER = np.iinfo(np.int64).max
 
@@ -35,7 +34,7 @@ class DetConstSort(_ToShares):
     ['a', 'c', 'b', 'd']
     """
 
-    def first(self, groups: Groups, block: Block, depth: int) -> Index:
+    def first(self, groups: Groups, block: Block, depth: int) -> Integers:
         lists = Lists(groups.group, groups.width + 1)
         queue = _Queue(len(lists.row), lists.ranks)
         taken = np.zeros(lists.size.shape, dtype=np.int64)
@@ -82,7 +81,7 @@ class _Queue:
         self.length = np.zeros(rankings, dtype=np.int64)
         self.at = np.arange(ranks)
 
-    def insert(self, row: Index, place: Index, deadline: Index | None) -> None:
+    def insert(self, row: Integers, place: Integers, deadline: Integers | None) -> None:
         """Insert one document into each of some rankings; without a deadline only where it passes somebody."""
         here, until, end = self.place[row], self.deadline[row], self.length[row][:, None]
         stays = ((until < self.at + 2) | (here < place[:, None])) & (self.at < end)

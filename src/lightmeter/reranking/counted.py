@@ -11,22 +11,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers, Objects
 from lightmeter.measures.group_targets import distribution
-from lightmeter.reranking.base import Reasons, none_of
+from lightmeter.reranking.base import none_of
 
 if TYPE_CHECKING:
     from lightmeter.data.membership import Columns
     from lightmeter.measures.block import Block
     from lightmeter.models.targets import Target
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 #: chooses a group for every ranking, given the rank (from 1), how many of each group are placed ``[rankings, slots]``,
 #: and the place of the next document of each ``[rankings, slots]``, the ranks' number where there is none
-Chooser = Callable[[int, Index, Index], Index]
+Chooser = Callable[[int, Integers, Integers], Integers]
 #: a share times a rank that is a whole number but for rounding is one
 WHOLE = 1e-9
 
@@ -46,8 +43,8 @@ class Groups:
         The columns' labels.
     """
 
-    group: Index
-    share: Array
+    group: Integers
+    share: Floats
     columns: Columns
 
     @classmethod
@@ -83,7 +80,7 @@ class Lists:
         Number of lists.
     """
 
-    def __init__(self, group: Index, slots: int) -> None:
+    def __init__(self, group: Integers, slots: int) -> None:
         rankings, self.ranks = group.shape
         self.row = np.arange(rankings)
         self.slots = slots
@@ -94,12 +91,12 @@ class Lists:
         self.size = np.bincount(flat.ravel(), minlength=rankings * (slots + 1)).reshape(rankings, -1)[:, :slots]
         self.start = np.cumsum(self.size, axis=1) - self.size
 
-    def heads(self, taken: Index) -> Index:
+    def heads(self, taken: Integers) -> Integers:
         """The place of the next document of each list, ``ranks`` where it has ended."""
         at = np.where(taken < self.size, self.start + taken, self.ranks)
         return np.take_along_axis(self.places, at, axis=1)
 
-    def fill(self, depth: int, choose: Chooser) -> Index:
+    def fill(self, depth: int, choose: Chooser) -> Integers:
         """``[rankings, depth]``: the place of who is chosen for each of the first ranks, -1 where nobody is left."""
         taken = np.zeros(self.size.shape, dtype=np.int64)
         out = np.full((len(self.row), depth), -1, dtype=np.int64)
@@ -113,14 +110,14 @@ class Lists:
         return out
 
 
-def best(heads: Index, among: Mask, ranks: int) -> Index:
+def best(heads: Integers, among: Booleans, ranks: int) -> Integers:
     """The list of the best next document among some lists; where there is none, among all."""
     some = among & (heads < ranks)
     some |= ~some.any(axis=1, keepdims=True)
     return np.argmin(np.where(some, heads, ranks + 1), axis=1)
 
 
-def followed_by_rest(first: Index, valid: Mask) -> Index:
+def followed_by_rest(first: Integers, valid: Booleans) -> Integers:
     """Rankings that begin as given, everyone else behind in the order they stood in.
 
     Parameters
@@ -138,24 +135,24 @@ def followed_by_rest(first: Index, valid: Mask) -> Index:
     return np.where(np.take_along_axis(valid, order, axis=1), order, -1)
 
 
-def lowest_counts(share: Array, rank: int | Index) -> Index:
+def lowest_counts(share: Floats, rank: int | Integers) -> Integers:
     """``floor(rank share)``: the documents of each group that the first ranks need."""
     return np.floor(share * rank + WHOLE).astype(np.int64)
 
 
-def highest_counts(share: Array, rank: int) -> Index:
+def highest_counts(share: Floats, rank: int) -> Integers:
     """``ceil(rank share)``."""
     return np.ceil(share * rank - WHOLE).astype(np.int64)
 
 
 def shortfalls(
-    group: Index,
-    order: Index,
-    needed: Iterable[Index],
+    group: Integers,
+    order: Integers,
+    needed: Iterable[Integers],
     name: str,
     label: Callable[[int, int], str],
-    length: Index,
-) -> Reasons:
+    length: Integers,
+) -> Objects:
     """For each ranking the first rank above which a group has fewer documents than it needs, in words, or None.
 
     Parameters

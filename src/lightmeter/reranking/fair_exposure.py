@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Objects
 from lightmeter.measures.gains import DCG
 from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.groups import BY
 from lightmeter.models.targets import Uniform
 from lightmeter.models.users import User
-from lightmeter.reranking.base import Draw, Makes, Reasons, Reordered, Reranker, none_of
+from lightmeter.reranking.base import Draw, Makes, Reordered, Reranker, none_of
 from lightmeter.reranking.columns import FILE, FILE_DOC
 from lightmeter.reranking.merits import MERIT, MERIT_DOC, NO_MERIT, USER_DOC, by_rank, merits, prepare_merits, seen
 from lightmeter.reranking.mixed import Mixture, best_mixtures
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.block import Block
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 #: a constraint counts as met when exposures are no further apart than that part of the first rank's view
 MET = 1e-6
 
@@ -85,7 +84,7 @@ class FairExposure(Reranker, Cutoff):
         self._tell(made, rows, view, why)
         return Reordered(made.order, made.origin, why, made.weight)
 
-    def _rows(self, block: Block, merit: Array) -> tuple[Array, Reasons]:
+    def _rows(self, block: Block, merit: Floats) -> tuple[Floats, Objects]:
         """``[rankings, constraints, ranks]``: weights of exposures whose sums have to be 0, and groups left out."""
         m = block.membership(self.attribute)
         columns = m.columns(distribution(block.context, Uniform(), self.attribute, block.ranked.run.name), block.query)
@@ -113,14 +112,14 @@ class FairExposure(Reranker, Cutoff):
             weights = weights * (merit / np.where(largest > 0, largest, 1.0)[:, None])[:, None, :]
         return _against_first(weights, part), why
 
-    def _tell(self, made: Mixture, rows: Array, view: Array, why: Reasons) -> None:
+    def _tell(self, made: Mixture, rows: Floats, view: Floats, why: Objects) -> None:
         apart = np.abs(np.einsum("qcn,qn->qc", rows, made.exposure)).max(axis=1, initial=0.0)
         for row in np.flatnonzero(apart > MET * np.maximum(view.max(axis=1, initial=0.0), 1e-300)).tolist():
             told = f"no policy meets the constraint of {self.constraint}: exposures stay {apart[row]:.3g} apart at best"
             why[row] = told if why[row] is None else f"{why[row]}; {told}"
 
 
-def _against_first(weights: Array, part: NDArray[np.bool_]) -> Array:
+def _against_first(weights: Floats, part: Booleans) -> Floats:
     """Each group's weights less those of the first group that takes part; constraints that ask nothing stand last."""
     order = np.argsort(~part, axis=1, kind="stable")
     weights = np.take_along_axis(weights, order[:, :, None], axis=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Integers
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.measures.groups import BY
 from lightmeter.reranking.base import VALUE, VALUES, Draw, Reordered, Reranker, hard
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.block import Block
     from lightmeter.measures.context import Context
 
-Index = NDArray[np.int64]
 _SHARE = Number(above=0, below=1)
 
 
@@ -131,7 +130,7 @@ class FairTopK(Reranker, Cutoff):
         why = shortfalls(group, order, needed, self.attribute, lambda _, column: names[column], block.length)
         return Reordered.one_each(order, why)
 
-    def _least(self, block: Block, depth: int) -> Index:
+    def _least(self, block: Block, depth: int) -> Integers:
         """``[rankings, depth, groups]``: how many of each the prefixes need; lists of one length share their tables."""
         shares = self.shares
         least = np.zeros((block.shape[0], depth, len(shares)), dtype=np.int64)
@@ -145,7 +144,7 @@ class FairTopK(Reranker, Cutoff):
         return least
 
 
-def _protected(block: Block, by: str, names: list[str]) -> Index:
+def _protected(block: Block, by: str, names: list[str]) -> Integers:
     """The column of each document's protected value; one more for all other documents, and one for padding."""
     members = block.membership(by)
     group = np.where(block.valid, len(names), len(names) + 1)
@@ -155,10 +154,10 @@ def _protected(block: Block, by: str, names: list[str]) -> Index:
     return group
 
 
-def _in_time(least: Index, ranks: int) -> Chooser:
+def _in_time(least: Integers, ranks: int) -> Chooser:
     """The best document at each rank that leaves the later ones able to have what they need."""
 
-    def choose(rank: int, taken: Index, heads: Index) -> Index:
+    def choose(rank: int, taken: Integers, heads: Integers) -> Integers:
         lacking = np.maximum(least[:, rank - 1 :, :] - taken[:, None, :-1], 0)
         # as many documents are needed by some rank as there are places up to it
         tight = lacking.sum(axis=2) >= np.arange(1, lacking.shape[1] + 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import TermError
 from lightmeter.exposure.expohedron import decompose, project, ranked_views
 from lightmeter.exposure.frontier import Frontier, frontiers
@@ -14,7 +14,7 @@ from lightmeter.measures.gains import RBP
 from lightmeter.measures.target_exposure import target_exposure
 from lightmeter.models.targets import Ideal
 from lightmeter.models.users import User
-from lightmeter.reranking.base import Draw, Index, Makes, Reordered, Reranker, none_of
+from lightmeter.reranking.base import Draw, Makes, Reordered, Reranker, none_of
 from lightmeter.reranking.columns import FILE, FILE_DOC
 from lightmeter.reranking.merits import NO_MERIT, USER_DOC, by_rank, merits, prepare_merits
 from lightmeter.terms.parameters import Maybe, Number, TermOf, Text, param
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.block import Block
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 _PART = Maybe(Number(low=0, high=1))
 #: rankings less likely than that are left out: n of them change no exposure by 1e-10
 THIN = 1e-14
@@ -103,7 +102,7 @@ class ExposureOptimal(Reranker, Cutoff):
         why[~some] = NO_MERIT
         return Reordered(np.concatenate(orders), np.concatenate(origin), why, np.concatenate(weights))
 
-    def _target(self, block: Block) -> Array:
+    def _target(self, block: Block) -> Floats:
         if self.merit != "ideal":
             return merits(block, self.merit, self.file)
         context = block.context
@@ -126,7 +125,7 @@ class ExposureOptimal(Reranker, Cutoff):
         return float(np.interp((self.floor or 0.0) * line.end[1], np.append(line.y, y), np.append(0.0, line.scale)))
 
 
-def _apart(target: Array, step: float) -> Array:
+def _apart(target: Floats, step: float) -> Floats:
     """Targets in the same order, different ones so far apart that their projection is the oracle's exposure."""
     order = np.argsort(target, axis=1, kind="stable")
     rising = np.take_along_axis(target, order, axis=1)
@@ -137,7 +136,7 @@ def _apart(target: Array, step: float) -> Array:
     return out
 
 
-def _padded(rankings: Index, ranks: int) -> Index:
+def _padded(rankings: Integers, ranks: int) -> Integers:
     out = np.full((len(rankings), ranks), -1, dtype=np.int64)
     out[:, : rankings.shape[1]] = rankings
     return out

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lightmeter.reranking.base import Reasons, none_of
+from lightmeter.arrays import Integers, Objects
+from lightmeter.reranking.base import none_of
 from lightmeter.reranking.counted import Lists, best
 from lightmeter.reranking.joint_test import JointTest, in_time, joint_test
 
 if TYPE_CHECKING:
     from lightmeter.reranking.fair_top_k import FairTopK
 
-Index = NDArray[np.int64]
 
-
-def jointly(method: FairTopK, group: Index, sizes: Index, by: str) -> tuple[Index, Reasons]:
+def jointly(method: FairTopK, group: Integers, sizes: Integers, by: str) -> tuple[Integers, Objects]:
     """The first ranks of each ranking, and which prefix fails the test where one does.
 
     Parameters
@@ -61,14 +59,14 @@ def jointly(method: FairTopK, group: Index, sizes: Index, by: str) -> tuple[Inde
     return first, why
 
 
-def _fill(test: JointTest, group: Index, there: Index, groups: int) -> Index:
+def _fill(test: JointTest, group: Integers, there: Integers, groups: int) -> Integers:
     """The first ranks of rankings that have as many documents of each group."""
     lists = Lists(group, groups + 1)
     able = in_time(test, there.tolist())
     size = len(able)
     steps = np.concatenate([np.eye(groups, dtype=np.int64), np.zeros((1, groups), dtype=np.int64)])
 
-    def choose(rank: int, taken: Index, heads: Index) -> Index:
+    def choose(rank: int, taken: Integers, heads: Integers) -> Integers:
         # whoever comes next, whom may it be: counts with one more of each group, and with none
         counts = np.minimum(taken[:, None, :groups] + steps, size)
         at = (np.full(counts.shape[:2], rank - 1), *np.moveaxis(counts, 2, 0))

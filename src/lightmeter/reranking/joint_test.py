@@ -16,13 +16,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.errors import LightmeterError
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 #: counts of all ranks that are held at once: two groups and 157 ranks, three and 43, four and 19
 CELLS = 4_000_000
 #: two probabilities closer than this (relative) are one
@@ -43,12 +40,12 @@ class JointTest:
         How often a ranking drawn with one throw a rank fails somewhere.
     """
 
-    cumulative: Array
+    cumulative: Floats
     alpha: float
     fail_probability: float
 
     @property
-    def passed(self) -> Mask:
+    def passed(self) -> Booleans:
         """Whether a prefix with these counts passes."""
         return self.cumulative >= self.alpha * (1 - SAME)
 
@@ -112,7 +109,7 @@ def _joint_test(k: int, shares: tuple[float, ...], alpha: float, adjust: bool) -
     return JointTest(cumulative, float(levels[nearest]), fails[nearest])
 
 
-def _thrown(before: Array, shares: tuple[float, ...]) -> Array:
+def _thrown(before: Floats, shares: tuple[float, ...]) -> Floats:
     """One throw more: of a distribution of counts, or of its cumulative form."""
     after = (1.0 - sum(shares)) * before
     for axis, p in enumerate(shares):
@@ -123,7 +120,7 @@ def _thrown(before: Array, shares: tuple[float, ...]) -> Array:
     return after
 
 
-def _fails(cumulative: Array, shares: tuple[float, ...], alpha: float) -> float:
+def _fails(cumulative: Floats, shares: tuple[float, ...], alpha: float) -> float:
     """How often a drawn ranking is below the level at some prefix."""
     alive = np.zeros(cumulative.shape[1:])
     alive.flat[0] = 1.0
@@ -136,7 +133,7 @@ def _fails(cumulative: Array, shares: tuple[float, ...], alpha: float) -> float:
     return failed
 
 
-def in_time(test: JointTest, there: Sequence[int]) -> Mask:
+def in_time(test: JointTest, there: Sequence[int]) -> Booleans:
     """From which counts all later prefixes can still pass.
 
     Parameters
@@ -171,7 +168,7 @@ def _from(axes: int, axis: int, start: int) -> tuple[slice, ...]:
     return tuple(slice(start, None) if a == axis else slice(None) for a in range(axes))
 
 
-def _backwards(passed: Mask) -> Mask:
+def _backwards(passed: Booleans) -> Booleans:
     """What passes and can be followed, with one more of a group or of nobody, by what does."""
     for i in range(len(passed) - 2, -1, -1):
         later = passed[i + 1].copy()

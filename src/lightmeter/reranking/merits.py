@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.models.users import User
-from lightmeter.reranking.base import Index, Reranker
+from lightmeter.reranking.base import Reranker
 from lightmeter.reranking.columns import column_of
 from lightmeter.terms.parameters import Text
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.block import Block
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
 MERIT = Text("'score', 'grade', or a column's name")
 MERIT_DOC = "what a document is worth: the run's score, the grade judged, or a column of numbers from 0"
 USER_DOC = "user model of a reader who knows the rank only"
@@ -59,7 +58,7 @@ def prepare_merits(
         )
 
 
-def merits(block: Block, merit: str, file: str | None) -> Array:
+def merits(block: Block, merit: str, file: str | None) -> Floats:
     """``[rankings, ranks]``: the merit of each place, 0 in the padding."""
     if merit == "grade":
         return np.where(block.valid, block.grade, 0.0)
@@ -77,22 +76,22 @@ def by_rank(reranker: Reranker, user: User) -> None:
         )
 
 
-def seen(user: User, block: Block, cutoff: int | None) -> Array:
+def seen(user: User, block: Block, cutoff: int | None) -> Floats:
     """``[rankings, ranks]``: the view of each rank, 0 below the cutoff and in the padding."""
     view = user.view_at(np.arange(1.0, block.shape[1] + 1))
     return np.where(block.valid & (np.arange(block.shape[1]) < (cutoff or block.shape[1])), view, 0.0)
 
 
-def sorted_by(key: Array, block: Block) -> Index:
+def sorted_by(key: Floats, block: Block) -> Integers:
     """Rankings by a falling key, equals as they stood; -1 in the padding."""
     order = np.argsort(np.where(block.valid, -key, np.inf), axis=1, kind="stable")
     return np.where(np.take_along_axis(block.valid, order, axis=1), order, -1)
 
 
-def document_codes(ranked: Ranked) -> Index:
+def document_codes(ranked: Ranked) -> Integers:
     """For each row of a run the code of its document, whichever query it is for."""
     return ranked.run.once("document codes", lambda: _codes(ranked.run.doc))
 
 
-def _codes(doc: pl.Series) -> Index:
+def _codes(doc: pl.Series) -> Integers:
     return doc.rank("dense").to_numpy().astype(np.int64) - 1

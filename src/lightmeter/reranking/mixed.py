@@ -11,14 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.reranking.columns_added import several_constraints
 from lightmeter.reranking.sorting import by_falling, exposures
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 #: relative to the largest relevance: a ranking that would add less is not added
 ENOUGH = 1e-10
 #: rounds at most; each adds a ranking
@@ -41,13 +38,13 @@ class Mixture:
         ``[queries, ranks]``: expected view of each place of the ranking given.
     """
 
-    order: Index
-    origin: Index
-    weight: Array
-    exposure: Array
+    order: Integers
+    origin: Integers
+    weight: Floats
+    exposure: Floats
 
 
-def best_mixtures(relevance: Array, rows: Array, view: Array, valid: Mask) -> Mixture:
+def best_mixtures(relevance: Floats, rows: Floats, view: Floats, valid: Booleans) -> Mixture:
     """The most relevant policies under constraints, or the nearest to them where no policy meets them.
 
     Parameters
@@ -66,7 +63,7 @@ def best_mixtures(relevance: Array, rows: Array, view: Array, valid: Mask) -> Mi
     seen, view = view, np.take_along_axis(view, at, axis=1)
     asks = np.abs(rows).max(axis=2, initial=0.0) > 0 if rows.shape[1] else np.zeros(rows.shape[:2], dtype=bool)
     number = asks.sum(axis=1)
-    made: list[tuple[Index, Index, Array]] = []  # origin, order, weight
+    made: list[tuple[Integers, Integers, Floats]] = []  # origin, order, weight
     free = np.flatnonzero(number == 0)
     if len(free):
         made.append((free, by_falling(relevance[free], valid[free]), np.ones(len(free))))
@@ -90,7 +87,7 @@ def best_mixtures(relevance: Array, rows: Array, view: Array, valid: Mask) -> Mi
     return Mixture(ranked, origin, weight, exposure)
 
 
-def _one_constraint(c: Array, f: Array, view: Array, valid: Mask) -> tuple[Index, Index, Array]:
+def _one_constraint(c: Floats, f: Floats, view: Floats, valid: Booleans) -> tuple[Integers, Integers, Floats]:
     """One constraint a query, all queries side by side.
 
     Two rankings, one on each side of the constraint, are replaced by better ones: the price at which both are worth the
@@ -101,7 +98,7 @@ def _one_constraint(c: Array, f: Array, view: Array, valid: Mask) -> tuple[Index
     high, low = by_falling(f, valid, c), by_falling(-f, valid, c)
     e_high, e_low = exposures(high, view), exposures(low, view)
 
-    def dot(a: Array, b: Array) -> Array:
+    def dot(a: Floats, b: Floats) -> Floats:
         return np.where(valid, a * b, 0.0).sum(axis=1)
 
     f_high, f_low, c_high, c_low = dot(f, e_high), dot(f, e_low), dot(c, e_high), dot(c, e_low)

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import AnyArray
 from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import CELLS, Ranked, Ties, chunks_of_like_length
 from lightmeter.errors import LightmeterError, TermError
@@ -179,7 +179,7 @@ def _frame(block: Block, made: Reordered, several: bool) -> pl.DataFrame:
     """``ranking, row, rank[, sample, weight]`` of the rankings made of a block."""
     which, at = np.nonzero(made.order >= 0)
     origin = made.origin[which]
-    columns: dict[str, NDArray[Any]] = {
+    columns: dict[str, AnyArray] = {
         "ranking": block.rankings[origin],
         "row": block.rows[origin, made.order[which, at]],
         "rank": at + 1,

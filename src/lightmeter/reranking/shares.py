@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers, Objects
 from lightmeter.measures.groups import BY
 from lightmeter.models.targets import SHORTHANDS, Pool, Target
-from lightmeter.reranking.base import Draw, Reasons, Reordered, Reranker, hard
+from lightmeter.reranking.base import Draw, Reordered, Reranker, hard
 from lightmeter.reranking.counted import (
     Chooser,
     Groups,
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from lightmeter.measures.block import Block
     from lightmeter.measures.context import Context
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 TARGET = Maybe(Either((Choice(tuple(SHORTHANDS)), TermOf("target"))))
 TARGET_DOC = "shares that the groups should have; without one those of a targets file, else uniform"
 BY_DOC = "attribute whose groups are counted; several: their intersections"
@@ -65,17 +63,17 @@ class _ToShares(Reranker, Cutoff, abstract=True):
         order = followed_by_rest(self.first(groups, block, depth), block.valid)
         return Reordered.one_each(order, short_of_share(groups, order, depth, self.attribute, block.length))
 
-    def first(self, groups: Groups, block: Block, depth: int) -> Index:
+    def first(self, groups: Groups, block: Block, depth: int) -> Integers:
         """The first ranks, as places of the ranking given."""
         lists = Lists(groups.group, groups.width + 1)
         return lists.fill(depth, self.choice(groups.share, lists.ranks))
 
-    def choice(self, share: Array, ranks: int) -> Chooser:
+    def choice(self, share: Floats, ranks: int) -> Chooser:
         """Whom to place at a rank."""
         # whoever is of no group is never below the least and never above the most
         endless = np.concatenate([share, np.ones((len(share), 1))], axis=1)
 
-        def choose(rank: int, taken: Index, heads: Index) -> Index:
+        def choose(rank: int, taken: Integers, heads: Integers) -> Integers:
             there = heads < ranks
             low = lowest_counts(share, rank)
             low = np.concatenate([low, np.zeros((len(low), 1), dtype=np.int64)], axis=1)
@@ -88,19 +86,19 @@ class _ToShares(Reranker, Cutoff, abstract=True):
 
         return choose
 
-    def preferred(self, below_most: NDArray[np.bool_], most: Index, share: Array) -> NDArray[np.bool_]:
+    def preferred(self, below_most: Booleans, most: Integers, share: Floats) -> Booleans:
         """Which of the groups below their most are looked at when nobody is below the least."""
         raise NotImplementedError
 
 
-def short_of_share(groups: Groups, order: Index, depth: int, by: str, length: Index) -> Reasons:
+def short_of_share(groups: Groups, order: Integers, depth: int, by: str, length: Integers) -> Objects:
     """Where a prefix has fewer documents of a group than its share asks for."""
     rank = np.arange(1, depth + 1)
     needed = (lowest_counts(groups.share[:, [column]], rank) for column in range(groups.width))
     return shortfalls(groups.group, order, needed, by, groups.label, length)
 
 
-def _due(below_most: NDArray[np.bool_], most: Index, share: Array) -> Array:
+def _due(below_most: Booleans, most: Integers, share: Floats) -> Floats:
     """The rank at which a group comes to be below its least: ``ceil(k p) / p``; infinite for whoever has no share."""
     due = np.divide(most, share, out=np.full(share.shape, np.inf), where=share > 0)
     due[:, -1] = np.inf
@@ -125,7 +123,7 @@ class DetGreedy(_ToShares):
     ['a', 'c', 'b', 'd']
     """
 
-    def preferred(self, below_most: NDArray[np.bool_], most: Index, share: Array) -> NDArray[np.bool_]:
+    def preferred(self, below_most: Booleans, most: Integers, share: Floats) -> Booleans:
         return below_most
 
 
@@ -143,7 +141,7 @@ class DetCons(_ToShares):
     ['a', 'c', 'b', 'd']
     """
 
-    def preferred(self, below_most: NDArray[np.bool_], most: Index, share: Array) -> NDArray[np.bool_]:
+    def preferred(self, below_most: Booleans, most: Integers, share: Floats) -> Booleans:
         due = _due(below_most, most, share)
         return below_most & (due <= due.min(axis=1, keepdims=True) * (1 + 1e-12))
 
@@ -163,6 +161,6 @@ class DetRelaxed(_ToShares):
     ['a', 'c', 'b', 'd']
     """
 
-    def preferred(self, below_most: NDArray[np.bool_], most: Index, share: Array) -> NDArray[np.bool_]:
+    def preferred(self, below_most: Booleans, most: Integers, share: Floats) -> Booleans:
         due = np.ceil(_due(below_most, most, share) - 1e-9)
         return below_most & (due <= due.min(axis=1, keepdims=True))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from lightmeter.arrays import Booleans, Floats, Integers
 
 
-def by_falling(key: Array, valid: Mask, then: Array | None = None) -> Index:
+def by_falling(key: Floats, valid: Booleans, then: Floats | None = None) -> Integers:
     """Places by falling key, then by falling second key, equals as they stood; padding last."""
     first = np.where(valid, -key, np.inf)
     if then is None:
@@ -18,7 +15,7 @@ def by_falling(key: Array, valid: Mask, then: Array | None = None) -> Index:
     return np.lexsort((np.where(valid, -then, np.inf), first), axis=1)
 
 
-def exposures(order: Index, view: Array) -> Array:
+def exposures(order: Integers, view: Floats) -> Floats:
     """``[.., ranks]``: the view of each place in rankings."""
     out = np.empty(order.shape)
     np.put_along_axis(out, order, view, axis=-1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.groups import BY
 from lightmeter.reranking.base import Draw, Reordered, Reranker
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lightmeter.data.rankings import Ranked
     from lightmeter.measures.block import Block
     from lightmeter.measures.context import Context
-
-Mask = NDArray[np.bool_]
 
 
 class UniquePerValue(Reranker):
@@ -63,7 +61,7 @@ class UniquePerValue(Reranker):
         order = np.argsort(key, axis=1, kind="stable")
         return Reordered.one_each(np.where(np.take_along_axis(stays | behind, order, axis=1), order, -1))
 
-    def _stays(self, block: Block) -> Mask:
+    def _stays(self, block: Block) -> Booleans:
         """Who is among the first of its values."""
         m = block.membership(self.attribute)
         keys, at = np.unique(m.ranking * m.size + m.value, return_inverse=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.terms.notation import parse
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from lightmeter.comparing.comparison import Comparison
 
-Array = NDArray[np.float64]
 SCHEMA: dict[str, Any] = {
     "run": pl.String,
     "query": pl.String,
@@ -57,8 +56,8 @@ class Cell:
     measure: Any
     group: str | None
     values: Values
-    across: Callable[[Array], Mean] | None = None
-    error: Callable[[Array], float | None] | None = None
+    across: Callable[[Floats], Mean] | None = None
+    error: Callable[[Floats], float | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,9 +94,9 @@ class Result:
 
     queries: list[str]
     cells: list[Cell]
-    answered: dict[str, NDArray[np.bool_]]
+    answered: dict[str, Booleans]
     segments: list[str | None] | None = None
-    weight: Array | None = None
+    weight: Floats | None = None
     conventions: dict[str, str] = field(default_factory=dict)
     manifest: dict[str, Any] = field(default_factory=dict)
 
@@ -151,7 +150,7 @@ class Result:
 
         return plots.scores(self)
 
-    def values(self, measure: Any, run: str | None = None, group: str | None = None) -> Array:
+    def values(self, measure: Any, run: str | None = None, group: str | None = None) -> Floats:
         """The values of one measure, one a query, NaN where undefined.
 
         Parameters
@@ -221,7 +220,7 @@ class Result:
         schema = {"run": text, "measure": text, "attribute": text, "lowest": text, "low": number}
         return pl.DataFrame(rows, schema={**schema, "highest": text, "high": number, "groups": pl.Int64}, orient="row")
 
-    def mean_of(self, cell: Cell, where: NDArray[np.bool_] | None = None) -> Mean:
+    def mean_of(self, cell: Cell, where: Booleans | None = None) -> Mean:
         """The mean of a cell over its defined queries (those ``where``); of a measure that is reduced over queries its
         one value for them.
         """
@@ -310,7 +309,7 @@ class Result:
         return rows
 
 
-def _errors(values: Values) -> Array:
+def _errors(values: Values) -> Floats:
     """Standard errors, 0 where the rankings sampled have equal values and only their sum was rounded."""
     se = np.asarray(values.se, dtype=np.float64)
     return np.where(se <= _ROUNDING * np.abs(values.value), 0.0, se)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError, suggest
 
-Array = NDArray[np.float64]
 Adjust = Literal["holm", "bh", "none"]
 ADJUST: tuple[Adjust, ...] = ("holm", "bh", "none")
 
 
-def adjusted(p: Any, method: str) -> Array:
+def adjusted(p: Any, method: str) -> Floats:
     """p-values adjusted over all that are given.
 
     Parameters

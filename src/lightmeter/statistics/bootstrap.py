@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.statistics.resampling import draws
 from lightmeter.statistics.scores import complete, share, streams, tolerance, whole
 
-Array = NDArray[np.float64]
 Interval = Literal["bca", "percentile"]
 #: rows whose replicates are kept at a time
 _ROWS = 256
@@ -31,9 +30,9 @@ class Intervals:
         how far the mean might be off.
     """
 
-    mean: Array
-    low: Array
-    high: Array
+    mean: Floats
+    low: Floats
+    high: Floats
     reason: list[str | None]
 
 
@@ -108,13 +107,13 @@ def bootstrap_intervals(
     return Intervals(mean, low, high, [None if v else none for v in varies])
 
 
-def _replicates(x: Array, resamples: int, rng: np.random.Generator) -> Array:
+def _replicates(x: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """Means of the resamples, ``[rows, resamples]``, sorted along each row."""
     parts = [x @ weight.T / x.shape[1] for weight in draws(x.shape[1], resamples, rng, wide=len(x))]
     return np.sort(np.concatenate(parts, axis=1), axis=1)
 
 
-def _bca(x: Array, replicates: Array, ends: Array) -> Array:
+def _bca(x: Floats, replicates: Floats, ends: Floats) -> Floats:
     """Which quantiles to take, ``[rows, 2]``."""
     from scipy.special import ndtr, ndtri
 
@@ -129,7 +128,7 @@ def _bca(x: Array, replicates: Array, ends: Array) -> Array:
     return np.asarray(ndtr(bias + shifted / np.maximum(1 - skew * shifted, 1e-9)))
 
 
-def _quantiles(ordered: Array, quantiles: Array) -> Array:
+def _quantiles(ordered: Floats, quantiles: Floats) -> Floats:
     """Quantiles of sorted rows, each row its own, by linear interpolation."""
     at = quantiles * (ordered.shape[1] - 1)
     under = np.floor(at).astype(np.int64)

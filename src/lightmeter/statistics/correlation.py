@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.statistics.resampling import draws
 from lightmeter.statistics.scores import TOLERANCE, complete, share, stream, whole
 
-Array = NDArray[np.float64]
 _AT_A_TIME = 1 << 22
 
 
@@ -124,7 +123,7 @@ def _kendall(tau: float, low: float, high: float, n: int) -> Kendall:
     return Kendall(tau, *((float("nan"),) * 2 if reason else (float(low), float(high))), n, reason)
 
 
-def _signs(x: Array) -> Array:
+def _signs(x: Floats) -> Floats:
     """``sign(x_i - x_j)`` over the last axis, 0 for ties, ``[.., n, n]``."""
     difference = x[..., :, None] - x[..., None, :]
     tol = TOLERANCE * np.abs(x).max(axis=-1, initial=0.0)[..., None, None]
@@ -138,8 +137,8 @@ def _critical(level: float) -> float:
 
 
 def taus_over_queries(
-    scores: list[Array], *, level: float = 0.95, resamples: int = 1000, rng: int | np.random.Generator = 0
-) -> tuple[Array, Array]:
+    scores: list[Floats], *, level: float = 0.95, resamples: int = 1000, rng: int | np.random.Generator = 0
+) -> tuple[Floats, Floats]:
     """Bootstrap intervals of tau-b between the run orders of measures: how far it depends on the queries.
 
     Parameters

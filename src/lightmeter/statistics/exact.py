@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-
 
 @lru_cache(maxsize=4096)
 def fisher(selected: int, size: int, other: int, other_size: int) -> float:

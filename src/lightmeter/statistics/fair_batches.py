@@ -12,13 +12,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.statistics.fair_tables import SAME, binomial_tails, p_value, passes
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 #: rounding of a running sum of 1,000 probabilities
 ROUNDING = 1e-10
 #: least tails below this are left to the one-by-one way: their rounding is not small beside them
@@ -27,7 +24,7 @@ SMALL = 1e-6
 CHECK = 64
 
 
-def tails(count: Counts, p: Array) -> Array:
+def tails(count: Integers, p: Floats) -> Floats:
     """``P(Binomial(i, p) <= count_i)`` of every prefix i = 1 .. k, ``[rankings, k]``; one share a ranking."""
     before = np.concatenate([np.zeros((len(count), 1), dtype=np.int64), count[:, :-1]], axis=1)
     protected = count > before
@@ -37,7 +34,7 @@ def tails(count: Counts, p: Array) -> Array:
     return np.clip(1.0 + np.cumsum(step, axis=1), 0.0, 1.0)
 
 
-def p_values(count: Counts, size: Counts, p: Array) -> Array:
+def p_values(count: Integers, size: Integers, p: Floats) -> Floats:
     """:func:`.fair_tables.p_value` of rankings of ``size`` documents; counts after the last are not read."""
     level = _least(count, size, p)
     out = np.ones(len(count))
@@ -50,7 +47,7 @@ def p_values(count: Counts, size: Counts, p: Array) -> Array:
     return out
 
 
-def passing(count: Counts, size: Counts, p: Array, alpha: float) -> Mask:
+def passing(count: Integers, size: Integers, p: Floats, alpha: float) -> Booleans:
     """:func:`.fair_tables.passes` of rankings of ``size`` documents; counts after the last are not read."""
     level = _least(count, size, p)
     # k tests fail no more often than k times one, and no less often than one: the nearest table is on this side
@@ -72,7 +69,7 @@ def passing(count: Counts, size: Counts, p: Array, alpha: float) -> Mask:
     return out
 
 
-def _chance(x: Counts, size: Counts, p: Array) -> Array:
+def _chance(x: Integers, size: Integers, p: Floats) -> Floats:
     """``P(Binomial(size, p) = x)``; 0 where x is no possible count."""
     from scipy.special import gammaln
 
@@ -91,7 +88,7 @@ def _rounding(k: int) -> float:
     return ROUNDING * max(1.0, k / 1000)
 
 
-def _least(count: Counts, size: Counts, p: Array) -> Array:
+def _least(count: Integers, size: Integers, p: Floats) -> Floats:
     """The smallest tail of each ranking's prefixes, exactly."""
     k = count.shape[1]
     rough = np.where(np.arange(k) < size[:, None], tails(count, p), np.inf)
@@ -101,7 +98,7 @@ def _least(count: Counts, size: Counts, p: Array) -> Array:
     return out
 
 
-def _just_failed(level: Array, size: Counts, p: Array, k: int) -> tuple[Counts, Counts]:
+def _just_failed(level: Floats, size: Integers, p: Floats, k: int) -> tuple[Integers, Integers]:
     """For each ranking the table that fails its least tail, and the next laxer one that does not, ``[rankings, k]``.
 
     An entry is the smallest count whose tail is above the level (in the laxer one: reaches it). A guess by the normal
@@ -136,7 +133,7 @@ def _just_failed(level: Array, size: Counts, p: Array, k: int) -> tuple[Counts, 
     return table, worse
 
 
-def _smallest(level: Array, size: Counts, p: Array, start: Counts) -> Counts:
+def _smallest(level: Floats, size: Integers, p: Floats, start: Integers) -> Integers:
     """The smallest count whose tail reaches a level (but for rounding), looked for from a start, one by one."""
     least = np.minimum(level, 1.0 - 1e-15) * (1 - SAME)
     out = start.copy()
@@ -151,7 +148,7 @@ def _smallest(level: Array, size: Counts, p: Array, start: Counts) -> Counts:
     return out
 
 
-def _fail(tables: Counts, size: Counts, p: Array, enough: float) -> Array:
+def _fail(tables: Integers, size: Integers, p: Floats, enough: float) -> Floats:
     """:func:`.fair_tables.fail_probability` of tables with a share each, up to ``size`` ranks; one above
     ``enough`` may be given as any number above it.
     """
@@ -168,7 +165,7 @@ def _fail(tables: Counts, size: Counts, p: Array, enough: float) -> Array:
     return out
 
 
-def _programme(needed: Counts, p: Array, enough: float) -> Array:
+def _programme(needed: Integers, p: Floats, enough: float) -> Floats:
     """The dynamic programme over ranks. The state is ``alive[m] / q^(i - i0)``, m protected ones among the first i that
     have failed nowhere; i0 goes along, so that numbers stay of a size.
     """
@@ -213,7 +210,7 @@ def _programme(needed: Counts, p: Array, enough: float) -> Array:
     return failed
 
 
-def _grown(needed: Counts) -> tuple[Counts, Counts, Counts]:
+def _grown(needed: Integers) -> tuple[Integers, Integers, Integers]:
     """Where tables ask for one more, by rank: the count that now fails, the table, and the first entry of each rank."""
     grows = np.diff(needed, axis=1, prepend=0) > 0
     rank, table = np.nonzero(grows.T)

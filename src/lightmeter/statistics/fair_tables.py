@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import LightmeterError
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 #: two probabilities closer than this (relative) are one: sums of the same terms in another order
 SAME = 1e-12
 #: alphas tried at once while the adjusted table is searched
@@ -47,7 +46,7 @@ class FairTable:
         How often a ranking drawn with one coin flip a rank fails the table somewhere, the last rank included.
     """
 
-    minimum: Counts
+    minimum: Integers
     p: float
     alpha: float
     fail_probability: float
@@ -85,19 +84,19 @@ def fair_table(k: int, p: float, alpha: float = 0.1, *, adjust: bool = True) -> 
     return _adjusted(int(k), float(p), float(alpha)) if adjust else _plain(int(k), float(p), float(alpha))
 
 
-def minimum_table(k: int, p: float, alpha: float) -> Counts:
+def minimum_table(k: int, p: float, alpha: float) -> Integers:
     """For i = 1 .. k the smallest count m with ``P(Binomial(i, p) <= m) >= alpha``."""
     _check(k, p, alpha)
     size = np.arange(1, k + 1, dtype=np.int64)
     return _quantile(size, p, alpha, *_bounds(size, p, alpha))
 
 
-def binomial_tail(count: ArrayLike, size: ArrayLike, p: float) -> Array:
+def binomial_tail(count: ArrayLike, size: ArrayLike, p: float) -> Floats:
     """``P(Binomial(size, p) <= count)``, elementwise: how likely so few protected documents are by chance."""
     return binomial_tails(count, size, p)
 
 
-def binomial_tails(count: ArrayLike, size: ArrayLike, p: ArrayLike) -> Array:
+def binomial_tails(count: ArrayLike, size: ArrayLike, p: ArrayLike) -> Floats:
     """:func:`binomial_tail` with a share each."""
     from scipy.special import betainc
 
@@ -108,7 +107,7 @@ def binomial_tails(count: ArrayLike, size: ArrayLike, p: ArrayLike) -> Array:
     return np.where(inside, tail, (x >= n) * 1.0)
 
 
-def fail_probability(table: ArrayLike, p: float) -> Array:
+def fail_probability(table: ArrayLike, p: float) -> Floats:
     """How often a ranking drawn with one coin flip a rank has too few protected documents in some prefix.
 
     The exact sum over all ways, the last rank included (known programs leave that rank out and come out too low).
@@ -165,7 +164,7 @@ def fail_probability(table: ArrayLike, p: float) -> Array:
     return failed.reshape(np.shape(table)[:-1])
 
 
-def least_tail(count: ArrayLike, p: float) -> Array:
+def least_tail(count: ArrayLike, p: float) -> Floats:
     """The smallest binomial tail over the prefixes of rankings: the level at which they would just fail.
 
     ``count`` ``[.., k]`` are the protected documents in the first 1 .. k ranks.
@@ -174,7 +173,7 @@ def least_tail(count: ArrayLike, p: float) -> Array:
     return binomial_tail(counts, np.arange(1, counts.shape[-1] + 1), p).min(axis=-1)
 
 
-def p_value(count: ArrayLike, p: float) -> Array:
+def p_value(count: ArrayLike, p: float) -> Floats:
     """How often a ranking drawn with one coin flip a rank is at least as short of protected documents.
 
     A ranking's shortage is its :func:`least_tail`; the value is the exact chance of so small a one, so that the many
@@ -185,7 +184,7 @@ def p_value(count: ArrayLike, p: float) -> Array:
     return _at_most(level, _just_failed(counts.shape[-1], p, level), p)[at].reshape(np.shape(count)[:-1])
 
 
-def passes(count: ArrayLike, p: float, alpha: float) -> NDArray[np.bool_]:
+def passes(count: ArrayLike, p: float, alpha: float) -> Booleans:
     """Whether rankings pass the adjusted table, without a search for it; ``count`` is ``[rankings, k]``.
 
     The fail probabilities of all tables are the values that :func:`p_value` can have. A ranking whose p-value is at
@@ -203,19 +202,19 @@ def passes(count: ArrayLike, p: float, alpha: float) -> NDArray[np.bool_]:
     return ~fails[at].reshape(np.shape(count)[:-1])
 
 
-def _just_failed(k: int, p: float, level: Array) -> Counts:
+def _just_failed(k: int, p: float, level: Floats) -> Integers:
     """The tables that every ranking fails whose least tail is one of some rising levels, or smaller."""
     size = np.arange(1, k + 1, dtype=np.int64)
     asked = np.minimum(level * (1 + 4 * SAME), 1.0 - 1e-15)
     return _tables(size, p, asked, _bounds(size, p, asked[0])[0], _bounds(size, p, asked[-1])[1])
 
 
-def _at_most(level: Array, tables: Counts, p: float) -> Array:
+def _at_most(level: Floats, tables: Integers, p: float) -> Floats:
     """The chance of a least tail of at most each level; all are at most 1."""
     return np.where(level < 1, fail_probability(tables, p), 1.0)
 
 
-def _bounds(size: Counts, p: float, alpha: float) -> tuple[Counts, Counts]:
+def _bounds(size: Integers, p: float, alpha: float) -> tuple[Integers, Integers]:
     """Counts between which the quantiles are: they are no further from the mean than Hoeffding's inequality says."""
     down = np.sqrt(size * -math.log(max(alpha, 1e-300)) / 2)
     up = np.sqrt(size * -math.log1p(-alpha) / 2)
@@ -223,7 +222,7 @@ def _bounds(size: Counts, p: float, alpha: float) -> tuple[Counts, Counts]:
     return low, np.minimum(np.ceil(size * p + up).astype(np.int64) + 1, size)
 
 
-def _tables(size: Counts, p: float, levels: Array, low: Counts, high: Counts) -> Counts:
+def _tables(size: Integers, p: float, levels: Floats, low: Integers, high: Integers) -> Integers:
     """The smallest counts, between two bounds, whose tail reaches each of some rising levels, ``[levels, sizes]``.
 
     Each tail between the bounds is computed once, and put behind the last level that it reaches.
@@ -238,7 +237,7 @@ def _tables(size: Counts, p: float, levels: Array, low: Counts, high: Counts) ->
     return low + np.cumsum(short.reshape(len(levels) + 1, len(size))[:-1], axis=0)
 
 
-def _quantile(size: Counts, p: float, alpha: float, low: Counts, high: Counts) -> Counts:
+def _quantile(size: Integers, p: float, alpha: float, low: Integers, high: Integers) -> Integers:
     """The smallest counts, between two bounds, whose tail reaches ``alpha``; by bisection, all sizes at once."""
     low, high = low.copy(), high.copy()
     open_ = np.flatnonzero(low < high)
@@ -297,7 +296,7 @@ def _adjusted(k: int, p: float, alpha: float) -> FairTable:
     return FairTable(minimum, p, float((low, high)[nearest]), float(fails[nearest]))
 
 
-def _between(tables: tuple[Counts, Counts], p: float) -> Array:
+def _between(tables: tuple[Integers, Integers], p: float) -> Floats:
     """Levels that give each table from just above the first to the second one, in order."""
     changes = tables[1] - tables[0]
     size = np.repeat(np.arange(1, len(changes) + 1), changes)

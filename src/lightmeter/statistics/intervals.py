@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from lightmeter.arrays import Floats
+
 LEVEL = 0.95
 
 
-def clopper_pearson(count: ArrayLike, size: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
+def clopper_pearson(count: ArrayLike, size: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:
     """The exact interval of a binomial rate (Clopper and Pearson 1934), for whole counts.
 
     It never is a point: where nobody of n was counted, it reaches up to ``1 - (alpha/2)^(1/n)``.
@@ -47,7 +48,7 @@ def clopper_pearson(count: ArrayLike, size: ArrayLike, level: float = LEVEL) -> 
 
 def rate_ratio(
     count: ArrayLike, size: ArrayLike, other: ArrayLike, other_size: ArrayLike, level: float = LEVEL
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """An exact interval of the ratio of two small rates, ``(count/size) / (other/other_size)``.
 
     Given their sum, the first count is binomial with odds ``ratio * size / other_size`` where the counts are Poisson;
@@ -69,7 +70,7 @@ def rate_ratio(
 
 def rate_difference(
     count: ArrayLike, size: ArrayLike, other: ArrayLike, other_size: ArrayLike, level: float = LEVEL
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """An interval of the difference of two rates, the exact intervals of both combined (Newcombe 1998).
 
     Examples
@@ -85,7 +86,7 @@ def rate_difference(
     return p - q - np.hypot(p - low, most - q), p - q + np.hypot(high - p, q - least)
 
 
-def percentile(values: Array, level: float = LEVEL) -> tuple[Array, Array]:
+def percentile(values: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """The middle ``level`` of resampled values, over the first axis.
 
     Order statistics, so that infinite values stay in their place. NaN where more than one value in a hundred is NaN.
@@ -107,7 +108,7 @@ def percentile(values: Array, level: float = LEVEL) -> tuple[Array, Array]:
     return np.where(gone, np.nan, low), np.where(gone, np.nan, high)
 
 
-def normal(value: Array, values: Array, level: float = LEVEL) -> tuple[Array, Array]:
+def normal(value: Floats, values: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """``value`` and as many standard deviations of the resampled values around it: for few resamples."""
     from scipy.special import ndtri
 
@@ -118,7 +119,7 @@ def normal(value: Array, values: Array, level: float = LEVEL) -> tuple[Array, Ar
     return value - half, value + half
 
 
-def simultaneous(values: Array, level: float = LEVEL) -> tuple[Array, Array, float]:
+def simultaneous(values: Floats, level: float = LEVEL) -> tuple[Floats, Floats, float]:
     """A band that ``level`` of the resampled curves stay within over their whole length.
 
     The band is made of percentiles, at that pointwise level which the wanted share of curves fulfils everywhere.

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.statistics.resampling import draws
 from lightmeter.statistics.scores import complete, settled, stream, tolerance, whole
 
-Array = NDArray[np.float64]
 PAIRED = ("t", "wilcoxon", "randomization", "bootstrap")
 #: Shapiro and Wilk's test is calibrated for 3 to 5,000 numbers.
 _SHAPIRO = (3, 5000)
@@ -38,10 +37,10 @@ class Paired:
         otherwise NaN.
     """
 
-    p: Array
-    effect: Array
+    p: Floats
+    effect: Floats
     reason: list[str | None]
-    normality: Array
+    normality: Floats
 
 
 def paired_test(
@@ -121,13 +120,13 @@ def paired_test(
     return Paired(p, effect, reason, normality)
 
 
-def _t(d: Array) -> Array:
+def _t(d: Floats) -> Floats:
     from scipy.stats import ttest_1samp
 
     return np.asarray(ttest_1samp(d, 0.0, axis=1).pvalue)
 
 
-def _normality(d: Array) -> Array:
+def _normality(d: Floats) -> Floats:
     """p-values of Shapiro and Wilk's test; NaN for fewer or more queries than it is made for."""
     if not _SHAPIRO[0] <= d.shape[1] <= _SHAPIRO[1]:
         return np.full(len(d), np.nan)
@@ -136,7 +135,7 @@ def _normality(d: Array) -> Array:
     return np.array([shapiro(row).pvalue for row in d])
 
 
-def _wilcoxon(d: Array, tol: float) -> Array:
+def _wilcoxon(d: Floats, tol: float) -> Floats:
     if tol > 0:  # differences that differ by rounding only are tied
         d = np.round(d / tol / 2) * tol * 2
     few = (d != 0).sum(axis=1) <= _EXACT
@@ -149,7 +148,7 @@ def _wilcoxon(d: Array, tol: float) -> Array:
     return p
 
 
-def _signed_ranks(d: Array) -> float:
+def _signed_ranks(d: Floats) -> float:
     """The exact p-value of the sum of ranks with a plus sign, ties sharing their mean rank."""
     _, at, count = np.unique(np.abs(d), return_inverse=True, return_counts=True)
     twice = (2 * np.cumsum(count) - count + 1)[at]  # ranks times two are whole
@@ -162,7 +161,7 @@ def _signed_ranks(d: Array) -> float:
     return float(min(ways[off >= off[int(twice[d > 0].sum())]].sum(), 1.0))
 
 
-def _sign_flip(d: Array, resamples: int, rng: int | np.random.Generator, tol: float) -> Array:
+def _sign_flip(d: Floats, resamples: int, rng: int | np.random.Generator, tol: float) -> Floats:
     pairs, queries = d.shape
     observed = np.abs(d.mean(axis=1))[:, None] - tol
     if queries < 60 and 2**queries <= resamples:
@@ -178,7 +177,7 @@ def _sign_flip(d: Array, resamples: int, rng: int | np.random.Generator, tol: fl
     return (extreme + 1) / (resamples + 1)
 
 
-def _bootstrap(d: Array, resamples: int, rng: int | np.random.Generator) -> Array:
+def _bootstrap(d: Floats, resamples: int, rng: int | np.random.Generator) -> Floats:
     """Shares of resamples whose t is as far from 0; one without any variance counts as far, unless its mean is 0."""
     pairs, queries = d.shape
     mean = d.mean(axis=1, keepdims=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.statistics.scores import share
 
-Array = NDArray[np.float64]
 
-
-def asl_curve(p: Any) -> Array:
+def asl_curve(p: Any) -> Floats:
     """The curve of achieved significance levels: the p-values of all pairs of runs in ascending order.
 
     The lower the curve, the more pairs the measure tells apart. Tests that could not be made (NaN) come last. Source:

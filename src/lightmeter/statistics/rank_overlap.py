@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.statistics.scores import TOLERANCE, complete, share
-
-Array = NDArray[np.float64]
 
 
 def tau_ap(truth: Any, estimate: Any) -> float:
@@ -92,7 +90,7 @@ def rbo(x: Any, y: Any, p: float = 0.9) -> float:
     return float((1 - p) * (agreement * weight).sum() + agreement[-1] * p**n)
 
 
-def _two(x: Any, y: Any) -> tuple[Array, Array]:
+def _two(x: Any, y: Any) -> tuple[Floats, Floats]:
     if np.shape(x) != np.shape(y) or np.ndim(x) != 1:
         raise LightmeterError(
             f"the orders have the shapes {np.shape(x)} and {np.shape(y)}. Accepted: two lists of the same length."
@@ -103,6 +101,6 @@ def _two(x: Any, y: Any) -> tuple[Array, Array]:
     return both[0], both[1]
 
 
-def _sign(x: Array) -> Array:
+def _sign(x: Floats) -> Floats:
     difference = x[:, None] - x
     return np.sign(np.where(np.abs(difference) <= TOLERANCE * np.abs(x).max(initial=0.0), 0.0, difference))

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from lightmeter.arrays import Floats, Integers
+
 _AT_A_TIME = 1 << 21
 
 
-def draws(queries: int, resamples: int, rng: np.random.Generator, *, wide: int = 1) -> Iterator[Array]:
+def draws(queries: int, resamples: int, rng: np.random.Generator, *, wide: int = 1) -> Iterator[Floats]:
     """How often each replicate draws each query, ``[some replicates, queries]`` at a time.
 
     ``wide``: how many sums a replicate has, which bounds the memory too.
@@ -28,14 +28,14 @@ def draws(queries: int, resamples: int, rng: np.random.Generator, *, wide: int =
         yield np.bincount(drawn.ravel(), minlength=n * queries).reshape(n, queries).astype(np.float64)
 
 
-def by_query(query: NDArray[np.int64], column: NDArray[np.int64], amount: Array, shape: tuple[int, int]) -> Any:
+def by_query(query: Integers, column: Integers, amount: Floats, shape: tuple[int, int]) -> Any:
     """A sparse matrix of sums: ``amount`` added up by query and column."""
     from scipy.sparse import coo_array
 
     return coo_array((amount, (query, column)), shape=shape).tocsr()
 
 
-def resampled(sums: Any, resamples: int, rng: np.random.Generator) -> Iterator[Array]:
+def resampled(sums: Any, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
     """Sums of the replicates, ``[some replicates, columns]`` at a time, from the sums by query."""
     turned = sums.T.tocsr()
     for weight in draws(sums.shape[0], resamples, rng, wide=sums.shape[1]):

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 
-Array = NDArray[np.float64]
 #: Differences below this share of the largest score come from rounding, and count as ties.
 TOLERANCE = 1e-9
 
 
-def complete(scores: Any, *, rows: int = 1, what: str = "scores") -> Array:
+def complete(scores: Any, *, rows: int = 1, what: str = "scores") -> Floats:
     """Scores as an array ``[rows, queries]`` without gaps.
 
     Raises
@@ -39,7 +38,7 @@ def complete(scores: Any, *, rows: int = 1, what: str = "scores") -> Array:
     return array
 
 
-def tolerance(scores: Array) -> float:
+def tolerance(scores: Floats) -> float:
     """The largest difference that counts as none.
 
     Relative to the largest score, so that it does not matter in which unit a measure counts: 1e-9 for scores in [0, 1].
@@ -47,7 +46,7 @@ def tolerance(scores: Array) -> float:
     return TOLERANCE * float(np.abs(scores).max(initial=0.0))
 
 
-def settled(differences: Array, tol: float) -> Array:
+def settled(differences: Floats, tol: float) -> Floats:
     """The differences, with 0 for those that come from rounding."""
     return np.where(np.abs(differences) <= tol, 0.0, differences)
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.io.threads import in_threads
 from lightmeter.statistics.scores import complete, settled, streams, tolerance, whole
 
-Array = NDArray[np.float64]
 Form = Literal["plus_one", "proportion"]
 #: numbers of one piece of work: a few megabytes
 _PIECE = 1 << 19
@@ -35,10 +34,10 @@ class Tukey:
         Largest minus smallest mean in each permutation, sorted.
     """
 
-    mean: Array
-    p: Array
-    effect: Array
-    spread: Array
+    mean: Floats
+    p: Floats
+    effect: Floats
+    spread: Floats
 
     def __repr__(self) -> str:
         return f"Tukey({len(self.mean)} systems, {len(self.spread)} permutations)"
@@ -105,7 +104,7 @@ def randomised_tukey(
     return Tukey(mean, p, _effect(x, difference, tol), spread)
 
 
-def _spreads(x: Array, permutations: int, rng: int | np.random.Generator) -> Array:
+def _spreads(x: Floats, permutations: int, rng: int | np.random.Generator) -> Floats:
     """Largest minus smallest mean under random permutations within topics."""
     systems, topics = x.shape
     by_topic = np.sort(x.T, axis=1)  # so that what is drawn does not depend on the order of the systems
@@ -114,7 +113,7 @@ def _spreads(x: Array, permutations: int, rng: int | np.random.Generator) -> Arr
     generators = streams(rng, len(starts))
     out = np.empty(permutations)
 
-    def permute(piece: int) -> Array:
+    def permute(piece: int) -> Floats:
         n = min(size, permutations - piece * size)
         shuffled = np.empty((n, topics, systems))
         shuffled[:] = by_topic
@@ -127,7 +126,7 @@ def _spreads(x: Array, permutations: int, rng: int | np.random.Generator) -> Arr
     return out
 
 
-def residual_variance(x: Array) -> float:
+def residual_variance(x: Floats) -> float:
     """Residual variance of the two-way analysis of variance without replication; NaN with a single topic."""
     systems, topics = x.shape
     if topics < 2 or systems < 2:
@@ -136,6 +135,6 @@ def residual_variance(x: Array) -> float:
     return float((residual**2).sum() / ((systems - 1) * (topics - 1)))
 
 
-def _effect(x: Array, difference: Array, tol: float) -> Array:
+def _effect(x: Floats, difference: Floats, tol: float) -> Floats:
     deviation = np.sqrt(residual_variance(x))
     return difference / deviation if deviation > tol else np.full(difference.shape, np.nan)

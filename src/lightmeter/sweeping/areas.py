@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats
 from lightmeter.exposure.frontier import Frontier
-
-Array = NDArray[np.float64]
 
 #: Pairs of lines over intervals that are compared at once.
 CELLS = 1 << 20
 
 
-def areas(x: Array, y: Array, envelope: bool = False) -> Array:
+def areas(x: Floats, y: Floats, envelope: bool = False) -> Floats:
     """Area over [0, 1] of curves given by points, joined by straight lines; flat before the first and after the last.
 
     Parameters
@@ -54,7 +52,7 @@ def areas(x: Array, y: Array, envelope: bool = False) -> Array:
     return out
 
 
-def rough_areas(x: Array, y: Array, cells: int = 64) -> Array:
+def rough_areas(x: Floats, y: Floats, cells: int = 64) -> Floats:
     """Areas as :func:`areas` gives them with ``envelope``, by the middles of a few cells: for differences between many
     curves that are nearly the same, in which what the cells miss cancels.
 
@@ -73,11 +71,11 @@ def rough_areas(x: Array, y: Array, cells: int = 64) -> Array:
         over = (np.minimum(a, c) <= middle) & (middle <= np.maximum(a, c)) & (a != c)
         line = b + np.divide(middle - a, c - a, out=np.zeros(over.shape), where=over) * (d - b)
         highest = np.where(over, np.maximum(highest, line), highest)
-    found: Array = highest.mean(axis=1)
+    found: Floats = highest.mean(axis=1)
     return np.where(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1), np.nan, found)
 
 
-def envelope_area(x: Array, y: Array) -> float:
+def envelope_area(x: Floats, y: Floats) -> float:
     """Area over [0, 1] of the largest y that a curve has at each x; it may turn back.
 
     The curve is cut into runs that go one way; between neighbouring x of its points each run is one straight line, and
@@ -116,7 +114,7 @@ def envelope_area(x: Array, y: Array) -> float:
     return float(sum(parts))
 
 
-def _under_the_largest(left: Array, right: Array) -> Array:
+def _under_the_largest(left: Floats, right: Floats) -> Floats:
     """Area below the largest of some lines over intervals of width 1.
 
     Parameters
@@ -141,7 +139,7 @@ def _under_the_largest(left: Array, right: Array) -> Array:
     return np.asarray((np.diff(share, axis=0) * (value[1:] + value[:-1]) / 2.0).sum(axis=0))
 
 
-def frontier_areas(parts: list[Frontier], weight: Array) -> Array:
+def frontier_areas(parts: list[Frontier], weight: Floats) -> Floats:
     """Areas of mean frontiers, each under weights of its own.
 
     Parameters

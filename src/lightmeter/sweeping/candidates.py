@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers, Objects
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.sums import sum_by
@@ -25,9 +25,6 @@ from lightmeter.models.targets import Ideal
 from lightmeter.models.users import User
 from lightmeter.sweeping.scale import unset
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Items:
@@ -43,9 +40,9 @@ class Items:
         ``[items]``: target exposure.
     """
 
-    query: Codes
+    query: Integers
     gather: Any
-    target: Array
+    target: Floats
 
 
 class Candidates:
@@ -67,7 +64,7 @@ class Candidates:
         self,
         context: Context,
         ranked: Ranked,
-        rankings: Codes,
+        rankings: Integers,
         user: User,
         cutoff: int | None,
         bys: list[str | None],
@@ -76,9 +73,9 @@ class Candidates:
         self.user, self.cutoff, self.bys = user, cutoff, bys
         self.block = Block(context, ranked, rankings)
         self.score, self.grade, self.query = self.block.score, self.block.grade, self.block.query
-        self.lengths: Codes = self.block.valid.sum(axis=1)
+        self.lengths: Integers = self.block.valid.sum(axis=1)
         goal = target_exposure(context, Ideal(), user, cutoff)
-        self.target: Array = np.append(goal.judged, 0.0)[self.block.judgment]
+        self.target: Floats = np.append(goal.judged, 0.0)[self.block.judgment]
         self.items = {by: self._groups(context, goal, by) for by in bys if by is not None}
 
     def part(self, start: int, stop: int) -> Candidates:
@@ -90,7 +87,7 @@ class Candidates:
             else Candidates(self.context, self.ranked, some, self.user, self.cutoff, self.bys)
         )
 
-    def squares(self, exposure: Array, by: str | None) -> tuple[Array, Array]:
+    def squares(self, exposure: Floats, by: str | None) -> tuple[Floats, Floats]:
         """EED and EER of each ranking.
 
         Parameters
@@ -129,7 +126,9 @@ class Candidates:
         gather = csr_array((weight, (item, at)), shape=(len(keys), block.valid.size))
         return Items(keys // size, gather, total[:-1])
 
-    def _targets(self, context: Context, attribute: Attribute, goal: TargetExposure) -> tuple[Codes, Codes, Array]:
+    def _targets(
+        self, context: Context, attribute: Attribute, goal: TargetExposure
+    ) -> tuple[Integers, Integers, Floats]:
         """(row of the block, value, target exposure) of the groups of the block's queries."""
         query, value, xi = context.once(
             ("group targets of a sweep", attribute.name, id(goal)),
@@ -153,8 +152,8 @@ class Asked:
         Why a query has none; None where it has.
     """
 
-    most: Array
-    reason: NDArray[np.object_]
+    most: Floats
+    reason: Objects
 
 
 def asked(context: Context, user: User, cutoff: int | None, by: str | None) -> Asked:

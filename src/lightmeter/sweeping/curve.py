@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Integers, Objects
 from lightmeter.exposure.frontier import Frontier, mean_frontier
 from lightmeter.sweeping.areas import areas, frontier_areas
 from lightmeter.sweeping.points import Points, jackknife
 from lightmeter.sweeping.scale import NO_RANGE, Scale, unset
-
-Array = NDArray[np.float64]
 
 LEVEL = 0.95
 NO_FRONTIER = "no_frontier"
@@ -44,7 +42,7 @@ class Best:
     """
 
     parts: list[Frontier]
-    query: NDArray[np.int64]
+    query: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +70,10 @@ class Curve:
     points: Points
     scale: Scale
     best: Best | None
-    counts: Array
+    counts: Floats
 
     @cached_property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> tuple[Floats, Floats]:
         """Disparity and relevance of the mean curve, ``[points]``."""
         return self.scale.mean_curve(self.points.eed, self.points.eer)
 
@@ -106,12 +104,12 @@ class Curve:
         return float(np.abs(np.diff(self.mean[0]))[:-1].max(initial=0.0))
 
     @cached_property
-    def resampled(self) -> tuple[Array, Array]:
+    def resampled(self) -> tuple[Floats, Floats]:
         """Mean curves of resampled queries, ``[resamples, points]`` each."""
         return self.scale.mean_curve(self.points.eed, self.points.eer, self.counts)
 
     @cached_property
-    def query_areas(self) -> Array:
+    def query_areas(self) -> Floats:
         """Area of each query's own curve: NaN where undefined, 0 where a query counts that is not answered."""
         x, y = self.scale.disparity(self.points.eed), self.scale.relevance(self.points.eer)
         out = areas(x, y, self.turns)
@@ -119,19 +117,19 @@ class Curve:
         out[self.scale.missing] = 0.0
         return out
 
-    def query_reasons(self) -> NDArray[np.object_]:
+    def query_reasons(self) -> Objects:
         """Why a query's own area is undefined, or a remark beside it."""
         reason = self.scale.reason.copy()
         reason[unset(reason) & np.isnan(self.query_areas)] = NO_RANGE
         return reason
 
-    def error(self) -> tuple[Array, Array] | None:
+    def error(self) -> tuple[Floats, Floats] | None:
         """Standard errors of the mean points from drawn rankings; None where they are exact."""
         without = self._without
         return None if without is None else (jackknife(without[0]), jackknife(without[1]))
 
     @cached_property
-    def _without(self) -> tuple[Array, Array] | None:
+    def _without(self) -> tuple[Floats, Floats] | None:
         sampled = self.points.sampled
         if sampled is None:
             return None
@@ -154,14 +152,14 @@ class Curve:
         return Estimate(value, se, *interval(self.areas_resampled), n)
 
     @cached_property
-    def areas_resampled(self) -> Array:
+    def areas_resampled(self) -> Floats:
         """EEAUC of each resample; 0 where only queries are drawn that are not answered."""
         out = areas(*self.resampled, self.turns)
         out[self._unanswered] = 0.0
         return out
 
     @cached_property
-    def _unanswered(self) -> NDArray[np.bool_]:
+    def _unanswered(self) -> Booleans:
         """Resamples without an answered query."""
         times = self.counts * self.scale.weight
         return (times[:, self.scale.answered].sum(axis=1) == 0) & (times[:, self.scale.counted].sum(axis=1) > 0)
@@ -216,7 +214,7 @@ class Curve:
         return Estimate(self.area().value / best.value, None, low, high, best.n)
 
     @cached_property
-    def _frontier_resampled(self) -> Array:
+    def _frontier_resampled(self) -> Floats:
         if self.best is None:
             return np.full(len(self.counts), np.nan)
         times = self.counts * self.scale.weight
@@ -227,7 +225,7 @@ class Curve:
         out[self._unanswered] = 0.0
         return out
 
-    def query_frontiers(self) -> Array:
+    def query_frontiers(self) -> Floats:
         """Area of each query's frontier, NaN where there is none."""
         out = np.full(len(self.scale.weight), np.nan)
         if self.best is not None:
@@ -236,7 +234,7 @@ class Curve:
         return out
 
 
-def interval(values: Array) -> tuple[float | None, float | None]:
+def interval(values: Floats) -> tuple[float | None, float | None]:
     """The middle share of resampled values, ``LEVEL`` of them; None where there are none."""
     known = values[~np.isnan(values)]
     if not len(known):
@@ -245,7 +243,7 @@ def interval(values: Array) -> tuple[float | None, float | None]:
     return float(low), float(high)
 
 
-def intervals(values: Array) -> tuple[Array, Array]:
+def intervals(values: Floats) -> tuple[Floats, Floats]:
     """The same for each column of ``[resamples, points]``."""
     known = values[~np.isnan(values).any(axis=1)]
     if not len(known):

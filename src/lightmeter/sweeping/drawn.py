@@ -17,16 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Codes, Floats, Integers
 from lightmeter.data.sums import sum_by
 from lightmeter.exposure.transposition import staying
 from lightmeter.models.users import User
 from lightmeter.sweeping.candidates import Candidates
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
-
 
 #: Groups of paths, and places of drawn rankings that are worked on at once.
 GROUPS = 48
@@ -58,14 +54,14 @@ class Draws:
     ) -> None:
         self.candidates, self.paths, self.rng = candidates, paths, rng
         groups = groups_of(paths)
-        self.starts: Codes = np.arange(groups) * paths // groups
+        self.starts: Integers = np.arange(groups) * paths // groups
         there = candidates.block.valid
         self.there, self.lengths = there, candidates.lengths
         self.go_on = np.where(there, user.continuation(np.where(there, candidates.grade, 0.0)), 1.0)
         self.cutoff = there.shape[1] if cutoff is None else min(cutoff, there.shape[1])
         self.mean = np.where(there, self.go_on, 0.0).sum(axis=1) / np.maximum(self.lengths, 1)
 
-    def at(self, thetas: Array, bys: list[str | None]) -> Iterator[dict[str | None, tuple[Array, Array]]]:
+    def at(self, thetas: Floats, bys: list[str | None]) -> Iterator[dict[str | None, tuple[Floats, Floats]]]:
         """For each theta, which must fall, and each way of counting: EED and EER ``[1 + G, rankings]``.
 
         The first row is the estimate, the others leave a group of paths out.
@@ -82,21 +78,19 @@ class Draws:
             before, steps = theta, after
             yield self._estimates(order, theta, bys)
 
-    def _further(self, before: float, theta: float, size: int) -> Codes:
+    def _further(self, before: float, theta: float, size: int) -> Integers:
         stays = self.rng.random(size) < theta / before
         # by inversion, which takes any theta; nobody waits for the far end of the tail
         more = 1.0 + np.floor(np.log1p(-self.rng.random(size)) / np.log1p(-theta)) if theta < 1 else np.ones(size)
         return np.where(stays, 0.0, np.minimum(more, 1e15)).astype(np.int64)
 
-    def _estimates(
-        self, order: NDArray[np.int32], theta: float, bys: list[str | None]
-    ) -> dict[str | None, tuple[Array, Array]]:
+    def _estimates(self, order: Codes, theta: float, bys: list[str | None]) -> dict[str | None, tuple[Floats, Floats]]:
         """EED and EER ``[1 + G, rankings]`` by each way of counting, from what the groups of paths sum up to."""
         average, known = self._known(theta)
         width = self.there.shape[1]
         lanes = order.reshape(len(self.there), self.paths, width)
         step = max(CELLS * len(self.starts) // max(lanes.size, 1), 1)
-        sums: dict[str | None, list[list[Array]]] = {by: [] for by in bys}
+        sums: dict[str | None, list[list[Floats]]] = {by: [] for by in bys}
         for i in range(0, len(self.starts), step):  # a few groups at a time, to stay in memory
             first = self.starts[i]
             last = self.starts[i + step] if i + step < len(self.starts) else self.paths
@@ -106,7 +100,7 @@ class Draws:
         joined = {by: [np.concatenate(part) for part in zip(*sums[by], strict=True)] for by in bys}
         return {by: self._leaving_out(by, *parts) for by, parts in joined.items()}
 
-    def _known(self, theta: float) -> tuple[Array, Array]:
+    def _known(self, theta: float) -> tuple[Floats, Floats]:
         """View V by rank of the reader who minds no document, and its expectation by document."""
         stay = staying(self.lengths, theta)[:, None]
         average = np.ones(self.there.shape)
@@ -116,7 +110,7 @@ class Draws:
         whole = (average.sum(axis=1) / np.maximum(self.lengths, 1))[:, None]
         return average, stay * average + (1.0 - stay) * whole
 
-    def _exposure(self, order: NDArray[np.int32], average: Array, known: Array) -> Array:
+    def _exposure(self, order: Codes, average: Floats, known: Floats) -> Floats:
         """Corrected exposure ``[rankings, paths, n]`` by document."""
         seen = np.ones(order.shape)
         go_on = np.take_along_axis(self.go_on[:, None, :], order[:, :, :-1], axis=2)
@@ -129,7 +123,7 @@ class Draws:
         exposure *= self.there[:, None, :]
         return exposure
 
-    def _sums(self, exposure: Array, starts: Codes, by: str | None) -> list[Array]:
+    def _sums(self, exposure: Floats, starts: Integers, by: str | None) -> list[Floats]:
         """Of each group of paths: sums of exposure ``[groups, items]``, and of ``||e_a||^2`` ``[groups, rankings]``."""
         if by is None:
             total = np.moveaxis(np.add.reduceat(exposure, starts, axis=1), 1, 0)
@@ -140,14 +134,14 @@ class Draws:
         square = np.add.reduceat(xi**2, starts, axis=1)
         return [np.add.reduceat(xi, starts, axis=1).T, self._by_ranking(square.T, by)]
 
-    def _by_ranking(self, value: Array, by: str | None) -> Array:
+    def _by_ranking(self, value: Floats, by: str | None) -> Floats:
         """Sums ``[.., rankings]`` of values by item ``[.., items]``."""
         if by is None:
             return np.asarray(value.reshape(len(value), *self.there.shape).sum(axis=2))
         query = self.candidates.items[by].query
         return np.stack([sum_by(query, row, len(self.there)) for row in value])
 
-    def _leaving_out(self, by: str | None, sums: Array, norm: Array) -> tuple[Array, Array]:
+    def _leaving_out(self, by: str | None, sums: Floats, norm: Floats) -> tuple[Floats, Floats]:
         """The estimates from all paths, and those that leave a group out."""
         n, size = self.paths, np.diff(np.append(self.starts, self.paths))[:, None]
         target = self.candidates.target.ravel() if by is None else self.candidates.items[by].target
@@ -159,12 +153,12 @@ class Draws:
         return np.vstack([(whole[0] - square)[None] / (n * (n - 1.0)), eed]), np.vstack([whole[1][None] / n, eer])
 
 
-def _capped(steps: Codes, enough: Codes) -> Codes:
+def _capped(steps: Integers, enough: Integers) -> Integers:
     """Steps after which only the parity of a permutation tells where it came from are reduced, by an even number."""
     return np.where(steps < enough, steps, enough + ((steps - enough) & 1))
 
 
-def _swap(order: NDArray[np.int32], steps: Codes, length: Codes, rng: np.random.Generator) -> None:
+def _swap(order: Codes, steps: Integers, length: Integers, rng: np.random.Generator) -> None:
     """Swap, in place, as many uniformly chosen pairs of places of each list as it is given steps."""
     steps = np.where(length > 1, steps, 0)
     lanes = np.argsort(-steps, kind="stable")

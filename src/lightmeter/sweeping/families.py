@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.exposure.policy import is_exact, log_weights, policy_exposure
 from lightmeter.exposure.transposition import staying
 from lightmeter.models.policies import PlackettLuce, Policy, RankTransposition
 from lightmeter.models.targets import Uniform
 from lightmeter.models.users import User
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -34,12 +32,12 @@ class Family:
     start: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)  # coordinates to begin with
     last: ClassVar[float] = 1.0  # from this coordinate to 1 there is nothing between
 
-    def parameters(self, t: Array) -> Array:
+    def parameters(self, t: Floats) -> Floats:
         """The parameter at coordinates, the ends included."""
         inside = self.parameter(np.clip(t, 1e-300, self.last))
         return np.where(t == 0.0, self.ends[0], np.where(t == 1.0, self.ends[1], inside))
 
-    def parameter(self, t: Array) -> Array:
+    def parameter(self, t: Floats) -> Floats:
         """The parameter at coordinates inside (0, 1)."""
         raise NotImplementedError
 
@@ -47,7 +45,7 @@ class Family:
         """The policy at a parameter inside the ends."""
         raise NotImplementedError
 
-    def exposure(self, parameter: float, score: Array, grade: Array, user: User, cutoff: int | None) -> Array:
+    def exposure(self, parameter: float, score: Floats, grade: Floats, user: User, cutoff: int | None) -> Floats:
         """Exact expected exposure ``[queries, n]`` by place in the ranking; the family's ends included."""
         there = ~np.isnan(score)
         if parameter == self.ends[0]:
@@ -62,7 +60,7 @@ class Family:
         """Whether exposure needs no drawn rankings."""
         return is_exact(self.policy(self.parameter(np.array([0.5]))[0]), user)
 
-    def fitted(self, score: Array) -> Family:
+    def fitted(self, score: Floats) -> Family:
         """The family with coordinates that suit the lists."""
         return self
 
@@ -85,7 +83,7 @@ class LuceFamily(Family):
     last = 0.99
     start = (0.0, *(0.01 + 0.07 * (d + 2.0) for d in (-2, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4, 6, 9)), 0.99, 1.0)
 
-    def parameter(self, t: Array) -> Array:
+    def parameter(self, t: Floats) -> Floats:
         # evenly up to all but uniform, alpha x scale = 1e-2, then by decades up to all but sure, 1e12
         ramp, decade = np.minimum(t / 0.01, 1.0), np.maximum(t - 0.01, 0.0) / 0.07 - 2.0
         return ramp * 10.0**decade / self.scale
@@ -93,7 +91,7 @@ class LuceFamily(Family):
     def policy(self, parameter: float) -> Policy:
         return self.term(alpha=float(parameter))
 
-    def fitted(self, score: Array) -> Family:
+    def fitted(self, score: Floats) -> Family:
         if self.term.scores == "zscore":
             return self
         with np.errstate(over="ignore", invalid="ignore"):
@@ -124,18 +122,18 @@ class TranspositionFamily(Family):
     length: int = 100
     ends = (0.0, 1.0)
 
-    def parameter(self, t: Array) -> Array:
+    def parameter(self, t: Floats) -> Floats:
         lam = 1.0 - 2.0 / max(self.length - 1.0, 1.0)
         return t * (1.0 - lam) / (1.0 - t * lam)
 
     def policy(self, parameter: float) -> Policy:
         return RankTransposition(theta=float(parameter))
 
-    def fitted(self, score: Array) -> Family:
+    def fitted(self, score: Floats) -> Family:
         lengths = (~np.isnan(score)).sum(axis=1)
         return TranspositionFamily(self.name, max(int(np.median(lengths)) if len(lengths) else 2, 2))
 
-    def weight(self, parameter: float, lengths: NDArray[np.int64]) -> Array:
+    def weight(self, parameter: float, lengths: Integers) -> Floats:
         """L of lists of some lengths."""
         return staying(lengths, parameter)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats
 from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import TIES, Ranked
 from lightmeter.errors import LightmeterError, suggest
@@ -24,9 +24,6 @@ from lightmeter.sweeping.points import By, Lists, drawn_points, exact_points
 from lightmeter.sweeping.result import SweepResult
 from lightmeter.sweeping.rules import rules_of
 from lightmeter.sweeping.scale import NO_RANGE, Scale, unset
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 #: Standard error of mean disparity and relevance to which rankings are drawn.
 ERROR = 2e-3
@@ -149,14 +146,14 @@ class _Side:
         at = np.full(len(context.collection.queries), -1)
         at[evaluated] = np.arange(len(evaluated))
         self.lists = Lists.of(context, ranked, at[ranked.query], user, cutoff, bys, len(evaluated))
-        self.ends: dict[float, dict[By, tuple[Array, Array]]] = {}
+        self.ends: dict[float, dict[By, tuple[Floats, Floats]]] = {}
         self.context, self.ranked, self.missing = context, ranked, missing
         family = families_of("PlackettLuce")[0]
         uniform, static = (self.lists.exactly(family, end, user, cutoff, bys) for end in family.ends)
         self.scales = {by: self._scale(by, uniform[by][0], static[by][0]) for by in bys}
         self.best = self._best(self.scales[None]) if None in bys and not user.by_document else None
 
-    def _scale(self, by: By, uniform: Array, static: Array) -> Scale:
+    def _scale(self, by: By, uniform: Floats, static: Floats) -> Scale:
         context, evaluated = self.context, self.context.collection.evaluated
         known = asked(context, self.user, self.cutoff, by)
         reason, most = known.reason[evaluated].copy(), known.most[evaluated]
@@ -216,7 +213,7 @@ class _Side:
         ]
 
 
-def resampled_counts(counted: NDArray[np.bool_], resamples: int, seed: int) -> Array:
+def resampled_counts(counted: Booleans, resamples: int, seed: int) -> Floats:
     """How often each query counts in each resample of those that count, ``[resamples, queries]``.
 
     Examples

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.rankings import CELLS, Ranked, chunks_of_like_length
 from lightmeter.io.threads import in_threads
 from lightmeter.models.users import User
@@ -16,8 +16,6 @@ from lightmeter.sweeping.families import Family
 from lightmeter.sweeping.refining import errors, refine
 from lightmeter.sweeping.scale import Scale
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 By = str | None
 
 #: Points of a drawn curve, at most.
@@ -44,14 +42,14 @@ class Sampled:
     """
 
     paths: int
-    eed: Array
-    eer: Array
-    area: Array
-    without_eed: Array
-    without_relevance: Array
+    eed: Floats
+    eer: Floats
+    area: Floats
+    without_eed: Floats
+    without_relevance: Floats
 
 
-def jackknife(without: Array) -> Array:
+def jackknife(without: Floats) -> Floats:
     """Standard error from the estimates ``[groups, ..]`` that leave a group of like size out."""
     n = len(without)
     return np.asarray(np.sqrt((n - 1.0) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0)))
@@ -74,9 +72,9 @@ class Points:
         NaN where there is no such curve, or rankings are drawn.
     """
 
-    parameter: Array
-    eed: Array
-    eer: Array
+    parameter: Floats
+    eed: Floats
+    eer: Floats
     sampled: Sampled | None = None
     lost: tuple[float, float] = (np.nan, np.nan)
 
@@ -94,12 +92,12 @@ class Lists:
         Number of queries evaluated.
     """
 
-    def __init__(self, blocks: list[Candidates], place: list[Codes], queries: int) -> None:
+    def __init__(self, blocks: list[Candidates], place: list[Integers], queries: int) -> None:
         self.blocks, self.place, self.queries = blocks, place, queries
 
     @classmethod
     def of(
-        cls, context: object, ranked: Ranked, at: Codes, user: User, cutoff: int | None, bys: list[By], queries: int
+        cls, context: object, ranked: Ranked, at: Integers, user: User, cutoff: int | None, bys: list[By], queries: int
     ) -> Lists:
         """The lists of a run; ``at`` is each ranking's place among the queries evaluated, -1 for none."""
         blocks, place = [], []
@@ -116,7 +114,7 @@ class Lists:
 
     def exactly(
         self, family: Family, parameter: float, user: User, cutoff: int | None, bys: list[By]
-    ) -> dict[By, tuple[Array, Array]]:
+    ) -> dict[By, tuple[Floats, Floats]]:
         """EED and EER ``[queries]`` at one parameter."""
         out = {by: (np.full(self.queries, np.nan), np.full(self.queries, np.nan)) for by in bys}
         for block, place in zip(self.blocks, self.place, strict=True):
@@ -131,17 +129,17 @@ def exact_points(
 ) -> dict[By, Points]:
     """Points as close as they need to be, all exact; the same parameters for all ways of counting."""
     bys = list(scales)
-    known: dict[float, dict[By, tuple[Array, Array]]] = {}
+    known: dict[float, dict[By, tuple[Floats, Floats]]] = {}
 
-    def compute(t: Array) -> None:
+    def compute(t: Floats) -> None:
         for one, parameter in zip(t.tolist(), family.parameters(t).tolist(), strict=True):
             known[one] = lists.exactly(family, parameter, user, cutoff, bys)
 
-    def table(t: Array, by: By) -> tuple[Array, Array]:
+    def table(t: Floats, by: By) -> tuple[Floats, Floats]:
         eed, eer = (np.stack([known[one][by][i] for one in t.tolist()], axis=1) for i in (0, 1))
         return eed, eer
 
-    def curves(t: Array) -> list[tuple[Array, Array]]:
+    def curves(t: Floats) -> list[tuple[Floats, Floats]]:
         return [scale.all_curves(*table(t, by)) for by, scale in scales.items()]
 
     first, last = np.array(family.start), family.last
@@ -193,7 +191,7 @@ def drawn_points(
     return out
 
 
-def _rising() -> Array:
+def _rising() -> Floats:
     """Coordinates whose squares, which disparity follows, rise in short steps."""
     root = [0.0]
     while root[-1] < 1.0:
@@ -222,8 +220,8 @@ def _worst(points: Points, unit: float) -> float:
 def _draw(
     lists: Lists,
     family: Family,
-    t: Array,
-    ends: dict[float, dict[By, tuple[Array, Array]]],
+    t: Floats,
+    ends: dict[float, dict[By, tuple[Floats, Floats]]],
     user: User,
     cutoff: int | None,
     scales: dict[By, Scale],
@@ -240,7 +238,7 @@ def _draw(
         step = max(DRAWN_CELLS // (max(paths, 1) * max(block.block.shape[1], 1)), 1)
         tasks += [(block.part(i, i + step), place[i : i + step]) for i in range(0, len(place), step)]
 
-    def work(task: tuple[int, tuple[Candidates, Codes]]) -> dict[By, tuple[Array, Array]]:
+    def work(task: tuple[int, tuple[Candidates, Integers]]) -> dict[By, tuple[Floats, Floats]]:
         number, (block, _) = task
         draws = Draws(block, user, cutoff, paths, np.random.default_rng([seed, number]))
         levels = list(draws.at(inner, bys))[::-1]
@@ -280,11 +278,11 @@ def _draw(
     return out
 
 
-def _end(value: Array, place: Codes, groups: int) -> Array:
+def _end(value: Floats, place: Integers, groups: int) -> Floats:
     return np.broadcast_to(value[place][None, :, None], (1 + groups, len(place), 1))
 
 
-def _area_errors(eed: Array, relevance: Array, scale: Scale, place: Codes) -> Array:
+def _area_errors(eed: Floats, relevance: Floats, scale: Scale, place: Integers) -> Floats:
     """Standard errors of the queries' own areas."""
     groups, queries, points = eed.shape
     low, high = scale.uniform[place], scale.static[place]

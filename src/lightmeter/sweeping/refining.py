@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from lightmeter.arrays import Booleans, Floats
 
 STEP = 0.0185  # in x: below the 0.02 that is asked for
 ROOT_STEP = 0.03  # in the root of x: relevance rises with it at first
@@ -20,7 +18,7 @@ MOST = 600  # points of a curve
 CLOSE = 1e-9  # coordinates that are nearer than this are one
 
 
-def wide(t: Array, x: Array) -> Array:
+def wide(t: Floats, x: Floats) -> Floats:
     """How many times too long each step is (1 or less: short enough).
 
     Examples
@@ -32,7 +30,7 @@ def wide(t: Array, x: Array) -> Array:
     return np.where(np.diff(t) > CLOSE, np.maximum(np.abs(np.diff(x)) / STEP, np.abs(np.diff(root)) / ROOT_STEP), 0.0)
 
 
-def lost(t: Array, x: Array, y: Array, envelope: bool) -> Array:
+def lost(t: Floats, x: Floats, y: Floats, envelope: bool) -> Floats:
     """About how much area, over x in [0, 1], the straight line of each step may leave out or add.
 
     A curve that bends evenly encloses ``c h^3 / 12`` with a step of length h in t, and c follows from the triangle of
@@ -81,7 +79,7 @@ def lost(t: Array, x: Array, y: Array, envelope: bool) -> Array:
     return between * seen + (further(dx, x, y) if envelope else 0.0)
 
 
-def further(dx: Array, x: Array, y: Array) -> Array:
+def further(dx: Floats, x: Floats, y: Floats) -> Floats:
     """The part of :func:`lost` that comes from how far curves go before they turn back."""
     left, right = dx[:, :-1], dx[:, 1:]
     moved = np.where(left * right < 0, np.abs(left) + np.abs(right), 0.0)
@@ -94,7 +92,7 @@ def further(dx: Array, x: Array, y: Array) -> Array:
     return np.asarray(np.hstack([area * share, none]) + np.hstack([none, area * (1.0 - share)]))
 
 
-def unstable(error: Array) -> Flags:
+def unstable(error: Floats) -> Booleans:
     """Steps to halve: the fewest that bring the error of every curve's area down far enough.
 
     Halving a step leaves a quarter of its error.
@@ -122,12 +120,12 @@ def unstable(error: Array) -> Flags:
 
 
 def refine(
-    start: Array,
+    start: Floats,
     last: float,
-    curves_at: Callable[[Array], None],
-    curves: Callable[[Array], Sequence[tuple[Array, Array]]],
+    curves_at: Callable[[Floats], None],
+    curves: Callable[[Floats], Sequence[tuple[Floats, Floats]]],
     envelope: Sequence[bool],
-) -> Array:
+) -> Floats:
     """Coordinates that are close enough for all curves.
 
     Parameters
@@ -174,7 +172,7 @@ def refine(
     return t
 
 
-def errors(t: Array, x: Array, y: Array, envelope: bool, last: float) -> Array:
+def errors(t: Floats, x: Floats, y: Floats, envelope: bool, last: float) -> Floats:
     """:func:`lost` in the steps that can be halved: ``[curves, steps]``, NaN for a curve with an unknown point."""
     between = (t[1:] <= last) & (np.diff(t) > CLOSE)
     unknown = np.isnan(x + y).any(axis=1, keepdims=True)

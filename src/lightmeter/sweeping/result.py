@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from lightmeter.arrays import Booleans, Floats, Objects
 from lightmeter.errors import LightmeterError
 from lightmeter.sweeping.curve import NO_FRONTIER, Curve, Estimate, intervals
 from lightmeter.sweeping.scale import unset
@@ -17,7 +17,6 @@ from lightmeter.sweeping.scale import unset
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[np.float64]
 KEYS = ("run", "policy", "user", "by", "measure", "parameter", "query", "value", "se", "low", "high")
 SCHEMA: dict[str, Any] = {
     **dict.fromkeys(KEYS[:5], pl.String),
@@ -57,7 +56,7 @@ class SweepResult:
     manifest: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def answered(self) -> dict[str, NDArray[np.bool_]]:
+    def answered(self) -> dict[str, Booleans]:
         """For each run which queries it answers."""
         return {c.run: ~np.isnan(c.points.eed[:, 0]) for c in self.curves}
 
@@ -217,11 +216,11 @@ class _Shown:
         return [self._interleaved(c.points.parameter, names, columns, n, c.reason)]
 
     def _interleaved(
-        self, parameter: Array, names: list[str], columns: list[Any], n: int, reason: str | None = None
+        self, parameter: Floats, names: list[str], columns: list[Any], n: int, reason: str | None = None
     ) -> pl.DataFrame:
         points, each = len(parameter), len(names)
 
-        def side(i: int) -> Array:
+        def side(i: int) -> Floats:
             none = np.full(points, np.nan)
             return np.stack([none if column[i] is None else column[i] for column in columns], axis=1).ravel()
 
@@ -270,7 +269,7 @@ class _Shown:
         )
         return [*([self._query_points(queries, reasons)] if points else []), rows]
 
-    def _query_points(self, queries: list[str], reasons: NDArray[np.object_]) -> pl.DataFrame:
+    def _query_points(self, queries: list[str], reasons: Objects) -> pl.DataFrame:
         c = self.curve
         p, names = c.points, ("disparity", "relevance", "EED", "EER")
         cells = len(queries) * len(p.parameter)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from lightmeter.arrays import Booleans, Floats, Objects
 
 NO_RANGE = "no_disparity_range"
 #: Differences of EED below this share of it are rounding.
 ROUNDING = 1e-12
 
 
-def unset(reason: NDArray[np.object_]) -> Flags:
+def unset(reason: Objects) -> Booleans:
     """Where there is no reason."""
     return np.equal(reason, None).astype(np.bool_)  # type: ignore[call-overload]
 
@@ -41,44 +39,44 @@ class Scale:
         only).
     """
 
-    uniform: Array
-    static: Array
-    most: Array
-    reason: NDArray[np.object_]
-    missing: Flags
-    weight: Array
+    uniform: Floats
+    static: Floats
+    most: Floats
+    reason: Objects
+    missing: Booleans
+    weight: Floats
     of_means: bool
 
     @property
-    def answered(self) -> Flags:
+    def answered(self) -> Booleans:
         """Queries that count and have a ranking."""
         return unset(self.reason)
 
     @property
-    def counted(self) -> Flags:
+    def counted(self) -> Booleans:
         """Queries that count: the answered, and those missing that count as 0."""
         return self.answered | self.missing
 
     @property
-    def ranged(self) -> Flags:
+    def ranged(self) -> Booleans:
         """Queries whose own disparity has a range."""
         with np.errstate(invalid="ignore"):
             return self.static - self.uniform > ROUNDING * np.abs(self.static)
 
-    def disparity(self, eed: Array) -> Array:
+    def disparity(self, eed: Floats) -> Floats:
         """x of each query ``[queries, ..]``: NaN where it has no range."""
         low, wide = np.where(self.ranged, self.uniform, np.nan), self.static - self.uniform
         shape = (-1,) + (1,) * (eed.ndim - 1)
         return (eed - low.reshape(shape)) / np.where(self.ranged, wide, 1.0).reshape(shape)
 
-    def relevance(self, eer: Array) -> Array:
+    def relevance(self, eer: Floats) -> Floats:
         """y of each query ``[queries, ..]``: NaN without relevant documents, 0 where a missing query counts."""
         most = np.where(self.most > 0, self.most, np.nan).reshape((-1,) + (1,) * (eer.ndim - 1))
         out = eer / most
         out[self.missing] = 0.0
         return out
 
-    def mean_curve(self, eed: Array, eer: Array, counts: Array | None = None) -> tuple[Array, Array]:
+    def mean_curve(self, eed: Floats, eer: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
         """x and y of the mean curve.
 
         Parameters
@@ -106,14 +104,14 @@ class Scale:
             y = whole @ self.relevance(eer)[all_] / whole.sum(axis=1, keepdims=True)
         return (x[0], y[0]) if counts is None else (x, y)
 
-    def all_curves(self, eed: Array, eer: Array) -> tuple[Array, Array]:
+    def all_curves(self, eed: Floats, eer: Floats) -> tuple[Floats, Floats]:
         """x and y ``[1 + queries, points]`` of the mean curve and of the queries' own, of those that are answered."""
         x, y = self.mean_curve(eed, eer)
         here = self.answered
         return np.vstack([x, self.disparity(eed)[here]]), np.vstack([y, self.relevance(eer)[here]])
 
     @staticmethod
-    def rescaled(eed: Array, low: Array, high: Array) -> Array:
+    def rescaled(eed: Floats, low: Floats, high: Floats) -> Floats:
         """x of mean EED between means of uniform and static; NaN where there is no range."""
         ranged = high - low > ROUNDING * np.abs(high)
         return np.where(ranged, (eed - low) / np.where(ranged, high - low, 1.0), np.nan)

@@ -1,0 +1,18 @@
+"""Types of arrays, named once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+#: counts and positions
+Integers = NDArray[np.int64]
+#: numbers that stand for the values of a vocabulary; -1 for none
+Codes = NDArray[np.int32]
+Booleans = NDArray[np.bool_]
+#: mostly texts or None, such as reasons
+Objects = NDArray[np.object_]
+AnyArray = NDArray[Any]
