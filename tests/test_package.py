@@ -14,7 +14,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-MAX_LINES = 400
 
 # Each costs a tenth of a second to three, and few calls need it.
 HEAVY = (
@@ -109,11 +108,6 @@ def test_no_assert_in_the_sources(path: Path):
     """Users' mistakes raise errors that teach; ``python -O`` would drop an assert."""
     lines = [node.lineno for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Assert)]
     assert lines == []
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_one_idea_per_module(path: Path):
-    assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
 
 
 def test_no_machine_paths():

@@ -1,4 +1,4 @@
-"""Types of arrays, named once."""
+"""Types of arrays and of sources of randomness, named once."""
 
 from __future__ import annotations
 
@@ -16,3 +16,5 @@ Booleans = NDArray[np.bool_]
 #: mostly texts or None, such as reasons
 Objects = NDArray[np.object_]
 AnyArray = NDArray[Any]
+#: a seed, a generator that gives one, or None for a fresh one
+Rng = int | np.random.Generator | None

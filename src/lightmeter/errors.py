@@ -8,6 +8,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from lightmeter.arrays import Rng
+
+_Value = TypeVar("_Value")
 
 
 class LightmeterError(ValueError):
@@ -80,3 +87,53 @@ def suggest(word: str, known: Iterable[str]) -> str:
     else:
         near = [lowered[n] for n in difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.5)]
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def whole_number(name: str, value: Any, low: int = 1) -> int:
+    """An argument that must be a whole number of at least ``low``.
+
+    Examples
+    --------
+    >>> whole_number("samples", 0)
+    Traceback (most recent call last):
+    lightmeter.errors.LightmeterError: samples is 0. Accepted: a whole number of at least 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
+        raise LightmeterError(f"{name} is {value!r}. Accepted: a whole number of at least {low}.")
+    return int(value)
+
+
+def choice(name: str, value: _Value, options: Iterable[str]) -> _Value:
+    """An argument that must be one of a few words.
+
+    Examples
+    --------
+    >>> choice("missing", "zeros", ("zero", "skip"))
+    Traceback (most recent call last):
+    lightmeter.errors.LightmeterError: missing is 'zeros'. Did you mean 'zero'? Accepted: zero, skip.
+    """
+    known = tuple(options)
+    if value not in known:
+        raise LightmeterError(f"{name} is {value!r}.{suggest(str(value), known)} Accepted: {', '.join(known)}.")
+    return value
+
+
+def seed(rng: Rng) -> int:
+    """The seed that an argument ``rng`` stands for: itself, one drawn from a generator, or a fresh one for None.
+
+    Examples
+    --------
+    >>> seed(7)
+    7
+    """
+    if rng is None:
+        import secrets
+
+        return secrets.randbits(32)
+    if isinstance(rng, Integral) and not isinstance(rng, bool) and int(rng) >= 0:
+        return int(rng)
+    from numpy.random import Generator
+
+    if isinstance(rng, Generator):
+        return int(rng.integers(2**63))
+    raise LightmeterError(f"rng is {rng!r}. Accepted: a whole number from 0 up, a NumPy generator, or None.")

@@ -408,7 +408,7 @@ def test_drawn_rankings_are_compared():
         ({"baseline": "goo"}, "Did you mean 'good'"),
         ({"resamples": 0}, "resamples is 0"),
         ({"changed": -1}, "changed is -1"),
-        ({"rng": None}, "rng is None"),
+        ({"rng": 0.5}, "rng is 0.5"),
         ({"form": "x"}, "'plus_one', 'proportion'"),
     ],
 )

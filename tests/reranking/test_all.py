@@ -174,7 +174,6 @@ GROUPS = {"g": {"a": "x", "b": "x", "c": "y"}}
         ("DetGreedy(by='g')", {"groups": GROUPS, "unknown": "uniform"}, "unknown is 'uniform'. Accepted: drop, error"),
         ("Uniform", {"samples": 0}, "samples is 0"),
         ("Uniform", {"rng": -1}, "rng is -1"),
-        ("Uniform", {"rng": None}, "rng is None"),
         ("ByColumn(column='x')", {"depth": True}, "depth is True"),
         ("Uniform", {"ties": "expected"}, "makes no ranking"),
     ],

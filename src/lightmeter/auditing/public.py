@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from lightmeter.arrays import Booleans
+from lightmeter.arrays import Booleans, Rng
 from lightmeter.auditing import notes
 from lightmeter.auditing import preset as presets
 from lightmeter.auditing.compute import One, audit_one
@@ -22,8 +22,8 @@ from lightmeter.auditing.request import Options, check_cutoffs, names, options, 
 from lightmeter.auditing.result import AuditResult
 from lightmeter.auditing.rows import Row, frame_of
 from lightmeter.auditing.table import Attribute, AuditTable, read_audit_table
-from lightmeter.errors import LightmeterError
 from lightmeter.models.users import User
+from lightmeter.statistics.scores import streams
 
 
 @np.errstate(over="ignore", invalid="ignore")  # sums of scores and labels near the largest number: the rows say why
@@ -47,7 +47,7 @@ def audit(
     threshold: float | None = None,
     bins: Mapping[str, Sequence[float]] | None = None,
     per_query: bool = False,
-    rng: int | np.random.Generator = 0,
+    rng: Rng = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> AuditResult:
     """Audit a table of scored people: who gets exposure, who is selected, and how sure that is.
@@ -108,7 +108,7 @@ def audit(
     bins
         Lower ends of the bins of number columns, ``{"age": [0, 40]}``.
     rng
-        Seed of the bootstrap.
+        Seed of the bootstrap: a number, a generator that gives one, or None for a fresh one.
     progress
         Called with what is done and what there is to do.
 
@@ -163,15 +163,15 @@ def _audit(
     data: AuditTable,
     given: Options,
     reference: str | Mapping[str, str] | None,
-    rng: int | np.random.Generator,
+    rng: Rng,
     progress: Callable[[int, int], None] | None,
 ) -> AuditResult:
     several = data.queries is not None and len(data.queries) > 1
     data, hidden, by_list = _guarded(data, given)
     base = references(reference, data)
     notes.check_inferred(given, data)
-    streams = _streams(rng, len(data.scores) * len(data.attributes))
-    tick = _Steps(progress, len(streams), given.resamples)
+    generators = streams(rng, len(data.scores) * len(data.attributes))
+    tick = _Steps(progress, len(generators), given.resamples)
     done = 0
     # who knows the group of every single place by one attribute and by another knows the groups of both
     apart = given.min_cell if len(hidden) > 1 and any(h.any() for h in hidden.values()) else 1
@@ -196,7 +196,7 @@ def _audit(
                 compared,
                 hidden[attribute.name],
                 given,
-                streams[done],
+                generators[done],
                 tick.one,
                 apart,
             )
@@ -265,15 +265,6 @@ def _eligible(attribute: Attribute, hidden: Booleans, given: Options, total: int
     if not eligible.any():
         eligible[0] = True  # all are masked: any will do, but for one that would tell which rate is the highest
     return eligible
-
-
-def _streams(rng: int | np.random.Generator, many: int) -> list[np.random.Generator]:
-    """Random numbers of their own for each attribute and score, so that no one depends on the others."""
-    if isinstance(rng, np.random.Generator):
-        return list(rng.spawn(many))
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise LightmeterError(f"rng is {rng!r}. Accepted: a whole number from 0 up, or a NumPy generator.")
-    return [np.random.default_rng(s) for s in np.random.SeedSequence(int(rng)).spawn(many)]
 
 
 class _Steps:

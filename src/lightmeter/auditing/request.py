@@ -8,7 +8,7 @@ from typing import Any
 
 from lightmeter.auditing.ranked import TIES, Ties
 from lightmeter.auditing.table import AuditTable
-from lightmeter.errors import LightmeterError, TermError, suggest
+from lightmeter.errors import LightmeterError, TermError, choice, suggest
 from lightmeter.models.users import User, user_of
 from lightmeter.terms.parameters import Number
 
@@ -53,8 +53,8 @@ def options(
             f"ties is {ties!r}.{suggest(str(ties), TIES)} Accepted: file (in the order of the table), error, expected "
             "(averaged)."
         )
-    if preset is not None and preset not in PRESETS:
-        raise LightmeterError(f"preset is {preset!r}.{suggest(str(preset), PRESETS)} Accepted: {', '.join(PRESETS)}.")
+    if preset is not None:
+        choice("preset", preset, PRESETS)
     if preset is not None and per_query:
         raise LightmeterError(f"the preset {preset} has no rows by query. Give one of preset and per_query.")
     asked = [_number("a cutoff", k, _WHOLE) for k in listed(cutoffs)]

@@ -7,13 +7,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lightmeter.arrays import Floats, Integers
+from lightmeter.arrays import Floats, Integers, Rng
 from lightmeter.clicks import identify, model, pairs, rates
 from lightmeter.clicks.identify import reasons_of
 from lightmeter.clicks.log import Cells, add_up, checked, depth_of, read_clicks
 from lightmeter.clicks.result import AttentionEstimate
 from lightmeter.data.codes import values_of
-from lightmeter.errors import LightmeterError, suggest
+from lightmeter.errors import LightmeterError, choice
+from lightmeter.statistics.scores import stream
 from lightmeter.terms.parameters import Number
 
 Method = Literal["rate", "pbm", "pairs"]
@@ -33,7 +34,7 @@ def estimate_attention(
     columns: Mapping[str, str] | None = None,
     depth: int | None = None,
     reference: int = 1,
-    rng: int | np.random.Generator = 0,
+    rng: Rng = 0,
     resamples: int = 1000,
     level: float = 0.95,
     min_shown: float = 10,
@@ -62,7 +63,7 @@ def estimate_attention(
     reference
         The rank that has weight 1.
     rng
-        A seed or generator for the bootstrap.
+        A seed or generator for the bootstrap, or None for a fresh seed.
     resamples
         Replicates of the bootstrap over queries.
     level
@@ -101,16 +102,12 @@ def estimate_attention(
     >>> estimate_attention(log, method="pairs").term
     'Attention(weights=[1, 0.5])'
     """
-    if method not in METHODS:
-        raise LightmeterError(f"method is {method!r}.{suggest(str(method), METHODS)} Accepted: {', '.join(METHODS)}.")
+    choice("method", method, METHODS)
     reference = checked("reference", reference, Number(low=1, integer=True))
     resamples = checked("resamples", resamples, Number(low=2, integer=True))
     level = checked("level", level, Number(above=0, below=1))
     min_shown = checked("min_shown", min_shown, Number(low=1))
-    try:
-        generator = np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise LightmeterError(f"rng is {rng!r}. Accepted: a whole number from 0 up, or a numpy Generator.") from None
+    generator = stream(rng)
     log = read_clicks(clicks, columns=columns)
     limit, notes = depth_of(log, depth)
     notes += [f"ignored: {what}: {count}" for what, count in log.ignored.items()]

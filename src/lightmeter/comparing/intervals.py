@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lightmeter.arrays import Floats, Integers
+from lightmeter.arrays import Floats, Integers, Rng
 from lightmeter.comparing.columns import Column
-from lightmeter.errors import LightmeterError
+from lightmeter.errors import LightmeterError, seed, whole_number
 from lightmeter.results.result import Result
 from lightmeter.statistics.bootstrap import Intervals, bootstrap_intervals
 from lightmeter.statistics.resampling import draws
-from lightmeter.statistics.scores import share, stream, whole
+from lightmeter.statistics.scores import share, stream
 
 INTERVALS = {
     "run": pl.String,
@@ -78,7 +78,7 @@ def _together(scores: list[Floats], pairs: Integers, level: float, rng: int) -> 
     return out
 
 
-def intervals_of(result: Result, level: float, resamples: int, rng: int) -> pl.DataFrame:
+def intervals_of(result: Result, level: float, resamples: int, rng: Rng) -> pl.DataFrame:
     """A row a run, measure and group: the mean over its defined queries, and its interval (BCa).
 
     A measure that is reduced over queries has a percentile interval, where every draw of queries gives it a value.
@@ -91,7 +91,8 @@ def intervals_of(result: Result, level: float, resamples: int, rng: int) -> pl.D
     if result.weight is not None:
         raise LightmeterError("the queries have weights (a sequence), and this bootstrap draws queries all alike.")
     share("level", level)
-    whole("resamples", resamples)
+    whole_number("resamples", resamples)
+    rng = seed(rng)
     found: dict[int, tuple[Intervals, int]] = {}
     # cells that are defined on the same queries are resampled together
     masks: dict[bytes, list[int]] = {}

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from lightmeter.arrays import Rng
 from lightmeter.comparing.agreement import correlations, disagreements, outliers
 from lightmeter.comparing.changes import changes
 from lightmeter.comparing.columns import Column, columns_of
@@ -26,7 +27,7 @@ from lightmeter.comparing.testing import (
 from lightmeter.comparing.why import Reasons
 from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import Ties
-from lightmeter.errors import LightmeterError, suggest
+from lightmeter.errors import LightmeterError, choice, seed, suggest, whole_number
 from lightmeter.evaluation.computing import Progress
 from lightmeter.evaluation.evaluate import evaluate, ranked_context
 from lightmeter.measures.base import Measure
@@ -35,7 +36,7 @@ from lightmeter.models.policies import Policy
 from lightmeter.results.result import Result
 from lightmeter.statistics.adjust import ADJUST
 from lightmeter.statistics.power import discriminative_power
-from lightmeter.statistics.scores import share, whole
+from lightmeter.statistics.scores import share
 from lightmeter.statistics.tukey import Form
 
 MEANS = {
@@ -75,7 +76,7 @@ def compare(
     missing: Missing = "zero",
     depth: int | None = None,
     samples: int = 100,
-    rng: int = 0,
+    rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare the runs of a collection: which differ, on which queries and why, and where measures disagree.
@@ -108,7 +109,8 @@ def compare(
     policy, ties, unknown, missing, depth, samples, progress
         As :func:`lightmeter.evaluate` takes them.
     rng
-        Seed of everything drawn at random. The result does not depend on the number of threads.
+        Seed of everything drawn at random: a number, a generator that gives one, or None for a fresh one. The result
+        does not depend on the number of threads.
 
     Returns
     -------
@@ -142,7 +144,8 @@ def compare(
         raise LightmeterError(
             f"compare was given a {type(collection).__name__}. Accepted: what lightmeter.load returns."
         )
-    _check(list(collection.runs), test, alpha, adjust, baseline, resamples, changed, rng)
+    _check(list(collection.runs), test, alpha, adjust, baseline, resamples, changed)
+    rng = seed(rng)
     if collection.query_weight is not None:
         raise LightmeterError(
             "the queries have weights (a sequence), and tests by query have none. Leave the sequence out, or use "
@@ -172,12 +175,13 @@ def compare_result(
     resamples: int | None = None,
     form: Form = "plus_one",
     changed: int = 5,
-    rng: int = 0,
+    rng: Rng = 0,
     context: Context | None = None,
 ) -> Comparison:
     """Compare the runs of a result; see :func:`compare`. Without a context nothing is said of why a query changed."""
     runs = result.runs
-    _check(runs, test, alpha, adjust, baseline, resamples, changed, rng)
+    _check(runs, test, alpha, adjust, baseline, resamples, changed)
+    rng = seed(rng)
     _check_measures(result)
     columns = columns_of(result)
     if not columns:
@@ -224,13 +228,11 @@ def _check(
     baseline: str | None,
     resamples: int | None,
     changed: int,
-    rng: int,
 ) -> None:
     if len(runs) < 2:
         raise LightmeterError(f"there is {len(runs)} run: {', '.join(runs)}. Accepted: at least two runs to compare.")
     for name, value, options in (("test", test, TESTS), ("adjust", adjust or "none", ADJUST)):
-        if value not in options:
-            raise LightmeterError(f"{name} is {value!r}.{suggest(str(value), options)} Accepted: {', '.join(options)}.")
+        choice(name, value, options)
     share("alpha", alpha)
     if baseline is not None and baseline not in runs:
         raise LightmeterError(
@@ -238,9 +240,8 @@ def _check(
             f"Runs: {', '.join(runs)}."
         )
     if resamples is not None:
-        whole("resamples", resamples)
-    whole("changed", changed, 0)
-    whole("rng", rng, 0)
+        whole_number("resamples", resamples)
+    whole_number("changed", changed, 0)
 
 
 def _check_measures(result: Result) -> None:

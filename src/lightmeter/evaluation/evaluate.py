@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lightmeter.arrays import Booleans
+from lightmeter.arrays import Booleans, Rng
 from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import Ranked, TieCount, Ties
 from lightmeter.data.run import Run
-from lightmeter.errors import LightmeterError, TermError, suggest
+from lightmeter.errors import LightmeterError, TermError, choice, seed, suggest, whole_number
 from lightmeter.evaluation.computing import Counter, Progress, cells_of, how_computed, values_of_run, work
 from lightmeter.evaluation.conventions import conventions, manifest
 from lightmeter.measures.base import Measure
@@ -32,7 +32,7 @@ def evaluate(
     missing: Missing = "zero",
     depth: int | None = None,
     samples: int = 100,
-    rng: int = 0,
+    rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Result:
     """Compute measures for every run and query of a collection.
@@ -59,7 +59,8 @@ def evaluate(
         Queries that are judged but not in a run: ``'zero'`` (0, or the worst bound where lower is better), ``'skip'``
         or ``'error'``.
     samples, rng
-        Rankings a query that are drawn, and their seed, where a policy's expected value is not computed exactly.
+        Sampled rankings per query and their seed (a number, a generator that gives one, or None for a fresh one), where
+        a policy's expected value is not computed exactly.
     depth
         Ranks of each ranking that are looked at at all; None for all.
     progress
@@ -90,12 +91,12 @@ def evaluate(
     if not asked:
         raise LightmeterError("no measure is asked for. Name at least one, such as nDCG@10.")
     asked = list(dict.fromkeys(asked))
-    _check_choice("unknown", unknown, UNKNOWN)
-    _check_choice("missing", missing, MISSING)
+    choice("unknown", unknown, UNKNOWN)
+    choice("missing", missing, MISSING)
     if depth is not None:
-        _check_number("depth", depth, 1)
-    _check_number("samples", samples, 1)
-    _check_number("rng", rng, 0)
+        whole_number("depth", depth)
+    whole_number("samples", samples)
+    rng = seed(rng)
     chosen = chosen_policy(policy, ties, collection)
     ranked, tied = _rank(collection, chosen, depth, every_query=False)
     context = Context(collection, ranked, chosen, unknown)
@@ -126,11 +127,6 @@ def evaluate(
     )
     queries = [collection.queries[q] for q in collection.evaluated]
     return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, asked, parts))
-
-
-def _check_number(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise LightmeterError(f"{name} is {value!r}. Accepted: a whole number of at least {least}.")
 
 
 def ranked_context(
@@ -164,11 +160,6 @@ def _measure(given: Any) -> Measure:
     if not isinstance(given, Measure):
         raise TermError(f"found {given!r}. Accepted: a measure such as nDCG@10 or its notation in quotes.")
     return given
-
-
-def _check_choice(name: str, value: Any, options: Iterable[str]) -> None:
-    if value not in tuple(options):
-        raise LightmeterError(f"{name} is {value!r}.{suggest(str(value), options)} Accepted: {', '.join(options)}.")
 
 
 def chosen_policy(policy: Policy | str | type | None, ties: Ties | None, collection: Collection) -> Policy:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from lightmeter.arrays import Rng
 from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import Ranked, Ties
-from lightmeter.errors import LightmeterError, TermError
+from lightmeter.errors import LightmeterError, TermError, seed, whole_number
 from lightmeter.evaluation.evaluate import chosen_policy
 from lightmeter.models.policies import Oracle, Policy
 
@@ -16,7 +17,7 @@ def sample(
     collection: Collection,
     policy: Policy | str | type,
     samples: int = 100,
-    rng: int | np.random.Generator = 0,
+    rng: Rng = 0,
     *,
     depth: int | None = None,
     ties: Ties | None = None,
@@ -34,7 +35,8 @@ def sample(
     samples
         Rankings a query.
     rng
-        A seed, or a generator that gives one. The same seed gives the same rankings, whatever the number of threads.
+        A seed, a generator that gives one, or None for a fresh one. The same seed gives the same rankings, whatever the
+        number of threads.
     depth
         The first ``depth`` documents of each ranking are reranked and the others left out (the paper: 100); None: all.
     ties
@@ -71,15 +73,14 @@ def sample(
         )
     if isinstance(chosen, Oracle) and collection.judgments is None:
         raise LightmeterError("Oracle needs judgments. Give them with --qrels FILE (in Python: qrels=).")
-    for name, number in (("samples", samples), ("depth", depth)):
-        whole = isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 1
-        if not whole and not (name == "depth" and number is None):
-            raise LightmeterError(f"{name} is {number!r}. Accepted: a whole number of at least 1.")
-    seed = int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
+    whole_number("samples", samples)
+    if depth is not None:
+        whole_number("depth", depth)
+    rng = seed(rng)
     parts = []
     for run in collection.runs.values():
         ranked, _ = Ranked.of(collection, run, chosen.base_ties, depth)
-        parts.append(_frame(run.name, sample_rankings(chosen, ranked, samples, seed), samples))
+        parts.append(_frame(run.name, sample_rankings(chosen, ranked, samples, rng), samples))
     return pl.concat(parts)
 
 

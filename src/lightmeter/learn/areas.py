@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lightmeter.arrays import Booleans, Floats, Integers
-from lightmeter.errors import LightmeterError, suggest
+from lightmeter.errors import LightmeterError, choice
 from lightmeter.exposure.closed import oracle_exposure, tied_exposure, uniform_exposure
 from lightmeter.exposure.group_bounds import group_bounds
 from lightmeter.exposure.luce import luce_exposure
@@ -86,8 +86,7 @@ def curve_areas(
     >>> round(curve_areas([[2.0, 1.0, 0.0]], [[2, 0, 1]]).mean, 3)
     0.822
     """
-    if kind not in KINDS:
-        raise LightmeterError(f"kind is {kind!r}.{suggest(str(kind), KINDS)} Accepted: {', '.join(KINDS)}.")
+    choice("kind", kind, KINDS)
     s, g, who = np.asarray(scores, np.float64), np.asarray(grades, np.float64), reader(user)
     code = None if groups is None else np.asarray(groups, dtype=np.int64)
     there = ~np.isnan(g)

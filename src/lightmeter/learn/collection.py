@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from lightmeter.arrays import Booleans, Floats, Integers
-from lightmeter.errors import InputError, LightmeterError
+from lightmeter.arrays import Booleans, Floats, Integers, Rng
+from lightmeter.errors import InputError, LightmeterError, seed
 from lightmeter.io.letor import read_letor
 from lightmeter.models.users import ERRUser, User
 
@@ -271,7 +271,7 @@ def generated(
     *,
     noise: float = 0.6,
     between: float = 0.7,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> tuple[LetorData, Floats]:
     """A collection in the form of LETOR with known utilities: 136 features, grades 0 to 4, three groups.
 
@@ -294,7 +294,7 @@ def generated(
     between
         The same of a query: 0.7 puts a quarter of the variance between queries.
     rng
-        Seed.
+        Seed: a number, a generator that gives one, or None for a fresh one.
 
     Returns
     -------
@@ -307,7 +307,7 @@ def generated(
     >>> data.features.shape[1], sorted(set(data.grade.tolist()))[-1], len(data.groups.values)
     (136, 4.0, 3)
     """
-    random = np.random.default_rng([rng, 136])
+    random = np.random.default_rng([seed(rng), 136])
     sizes = random.integers(documents[0], documents[1] + 1, size=queries)
     owner, n = np.repeat(np.arange(queries), sizes), int(sizes.sum())
     z = random.normal(size=(n, 10))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lightmeter.errors import LightmeterError, suggest
+from lightmeter.errors import LightmeterError, choice
 from lightmeter.exposure.closed import oracle_exposure
 from lightmeter.learn.batches import Batch
 from lightmeter.learn.exact import luce_exposure_of
@@ -72,9 +72,7 @@ class ExposureLoss:
     def __post_init__(self) -> None:
         if not 0 <= self.lam <= 1:
             raise LightmeterError(f"lam is {self.lam}. Accepted: the weight of disparity, from 0 to 1.")
-        if self.estimator not in ESTIMATORS:
-            near = suggest(str(self.estimator), ESTIMATORS)
-            raise LightmeterError(f"estimator is {self.estimator!r}.{near} Accepted: {', '.join(ESTIMATORS)}.")
+        choice("estimator", self.estimator, ESTIMATORS)
         if self.binary is not None and not self.binary > 0:
             raise LightmeterError(f"binary is {self.binary}. Accepted: the lowest relevant grade, above 0.")
         if self.samples < 1 or not self.tau > 0:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.arrays import Floats
-from lightmeter.errors import LightmeterError, suggest
+from lightmeter.errors import choice
 
 Features = NDArray[np.float32]
 NORMALISATIONS = ("zscore", "log", "query", "none")
@@ -44,10 +44,7 @@ class Normalisation:
         >>> n.apply(np.array([[1.0, 6.0]], dtype=np.float32), [1]).tolist()
         [[-1.0, 1.0]]
         """
-        if name not in NORMALISATIONS:
-            raise LightmeterError(
-                f"normalisation is {name!r}.{suggest(name, NORMALISATIONS)} Accepted: {', '.join(NORMALISATIONS)}."
-            )
+        choice("normalisation", name, NORMALISATIONS)
         x = _logarithm(features) if name == "log" else features
         mean = x.mean(axis=0, dtype=np.float64)
         deviation = x.std(axis=0, dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from lightmeter.errors import LightmeterError, suggest
+from lightmeter.errors import LightmeterError, choice, suggest
 from lightmeter.learn.normalising import NORMALISATIONS
 from lightmeter.learn.readers import reader
 
@@ -62,8 +62,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, value, options in (("model", self.model, MODELS), ("normalise", self.normalise, NORMALISATIONS)):
-            if value not in options:
-                raise LightmeterError(f"{name} is {value!r}.{suggest(value, options)} Accepted: {', '.join(options)}.")
+            choice(name, value, options)
         for name, network, trees in (("epochs", 100, 500), ("patience", 10, 50), ("rate", 0.001, 0.05)):
             if getattr(self, name) == 0:
                 object.__setattr__(self, name, trees if self.model == "lightgbm" else network)

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from lightmeter.arrays import AnyArray
+from lightmeter.arrays import AnyArray, Rng
 from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import CELLS, Ranked, Ties, chunks_of_like_length
-from lightmeter.errors import LightmeterError, TermError
+from lightmeter.errors import LightmeterError, TermError, choice, seed, whole_number
 from lightmeter.evaluation.evaluate import ranked_context
 from lightmeter.evaluation.sample import sample
 from lightmeter.measures.block import Block
@@ -25,7 +25,7 @@ def rerank(
     data: Any,
     method: Reranker | Policy | str | type,
     *,
-    rng: int | np.random.Generator = 0,
+    rng: Rng = 0,
     samples: int = 100,
     depth: int | None = None,
     ties: Ties | None = None,
@@ -46,7 +46,8 @@ def rerank(
         A reranker such as ``DetConstSort(by='gender')``, or a policy that makes rankings, such as
         ``PlackettLuce(alpha=1)``, or its notation. ``lightmeter measures`` lists them.
     rng
-        A seed, or a generator that gives one. The same seed gives the same rankings, whatever the number of threads.
+        A seed, a generator that gives one, or None for a fresh one. The same seed gives the same rankings, whatever the
+        number of threads.
     samples
         Rankings a query that are drawn, where a method draws.
     depth
@@ -87,19 +88,15 @@ def rerank(
     collection = data if isinstance(data, Collection) else _loaded(data, qrels, groups, targets)
     if isinstance(data, Collection) and not qrels is groups is targets is None:
         raise LightmeterError("qrels, groups and targets are given beside a collection. Give them to lightmeter.load.")
-    for name, number in (("samples", samples), ("depth", depth)):
-        whole = isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 1
-        if not whole and not (name == "depth" and number is None):
-            raise LightmeterError(f"{name} is {number!r}. Accepted: a whole number of at least 1.")
-    if unknown not in ("drop", "error"):
-        raise LightmeterError(f"unknown is {unknown!r}. Accepted: drop, error.")
+    whole_number("samples", samples)
+    if depth is not None:
+        whole_number("depth", depth)
+    choice("unknown", unknown, ("drop", "error"))
     if ties == "expected":
         raise LightmeterError("ties='expected' makes no ranking. Accepted: docno, file, error.")
-    if not isinstance(rng, np.random.Generator) and (not isinstance(rng, int | np.integer) or rng < 0):
-        raise LightmeterError(f"rng is {rng!r}. Accepted: a whole number from 0 up, or a NumPy generator.")
-    seed = int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
+    rng = seed(rng)
     if isinstance(chosen, Policy):
-        frame = sample(collection, chosen, samples, seed, depth=depth, ties=ties)
+        frame = sample(collection, chosen, samples, rng, depth=depth, ties=ties)
         return Reranking(chosen, frame, collection, {}, depth, ties, samples, unknown)
     context = ranked_context(collection, None, ties, depth, unknown, every_query=True)
     parts, why = [], {}
@@ -107,7 +104,7 @@ def rerank(
         if ranked.sampled:
             raise LightmeterError(f"run {name} has several rankings a query. Accepted: one ranking a query.")
         chosen.prepare(context, ranked)
-        part, why[name] = _of_run(chosen, context, ranked, samples, seed)
+        part, why[name] = _of_run(chosen, context, ranked, samples, rng)
         parts.append(part)
     many = samples if chosen.makes == "draws" else 1
     made = Reranking(chosen, pl.concat(parts), collection, why, depth, ties, many, unknown)

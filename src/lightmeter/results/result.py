@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from lightmeter.arrays import Booleans, Floats
+from lightmeter.arrays import Booleans, Floats, Rng
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.terms.notation import parse
@@ -179,7 +179,7 @@ class Result:
 
         return compare_result(self, **options)
 
-    def intervals(self, level: float = 0.95, *, resamples: int = 2000, rng: int = 0) -> pl.DataFrame:
+    def intervals(self, level: float = 0.95, *, resamples: int = 2000, rng: Rng = 0) -> pl.DataFrame:
         """Means with bootstrap intervals by query, ``low`` and ``high``; each over its own defined queries.
 
         Parameters

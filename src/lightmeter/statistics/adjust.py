@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lightmeter.arrays import Floats
-from lightmeter.errors import LightmeterError, suggest
+from lightmeter.errors import LightmeterError, choice
 
 Adjust = Literal["holm", "bh", "none"]
 ADJUST: tuple[Adjust, ...] = ("holm", "bh", "none")
@@ -43,8 +43,7 @@ def adjusted(p: Any, method: str) -> Floats:
     >>> adjusted([0.01, 0.04, 0.03], "bh").round(4).tolist()
     [0.03, 0.04, 0.04]
     """
-    if method not in ADJUST:
-        raise LightmeterError(f"adjust is {method!r}.{suggest(str(method), ADJUST)} Accepted: {', '.join(ADJUST)}.")
+    choice("adjust", method, ADJUST)
     values = np.array(p, dtype=np.float64)
     made = ~np.isnan(values)
     some = values[made]

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lightmeter.arrays import Floats
-from lightmeter.errors import LightmeterError
+from lightmeter.arrays import Floats, Rng
+from lightmeter.errors import LightmeterError, whole_number
 from lightmeter.statistics.resampling import draws
-from lightmeter.statistics.scores import complete, share, streams, tolerance, whole
+from lightmeter.statistics.scores import complete, share, streams, tolerance
 
 Interval = Literal["bca", "percentile"]
 #: rows whose replicates are kept at a time
@@ -42,7 +42,7 @@ def bootstrap_intervals(
     level: float = 0.95,
     resamples: int = 2000,
     method: Interval = "bca",
-    rng: int | np.random.Generator = 0,
+    rng: Rng = 0,
 ) -> Intervals:
     """Bootstrap intervals of means over queries.
 
@@ -84,7 +84,7 @@ def bootstrap_intervals(
     """
     x = complete(values, what="values")
     level = share("level", level)
-    whole("resamples", resamples)
+    whole_number("resamples", resamples)
     if method not in ("bca", "percentile"):
         raise LightmeterError(f"method is {method!r}. Accepted: 'bca', 'percentile'.")
     rows, queries = x.shape

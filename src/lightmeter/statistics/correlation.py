@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lightmeter.arrays import Floats
-from lightmeter.errors import LightmeterError
+from lightmeter.arrays import Floats, Rng
+from lightmeter.errors import LightmeterError, whole_number
 from lightmeter.statistics.resampling import draws
-from lightmeter.statistics.scores import TOLERANCE, complete, share, stream, whole
+from lightmeter.statistics.scores import TOLERANCE, complete, share, stream
 
 _AT_A_TIME = 1 << 22
 
@@ -137,7 +137,7 @@ def _critical(level: float) -> float:
 
 
 def taus_over_queries(
-    scores: list[Floats], *, level: float = 0.95, resamples: int = 1000, rng: int | np.random.Generator = 0
+    scores: list[Floats], *, level: float = 0.95, resamples: int = 1000, rng: Rng = 0
 ) -> tuple[Floats, Floats]:
     """Bootstrap intervals of tau-b between the run orders of measures: how far it depends on the queries.
 
@@ -153,7 +153,7 @@ def taus_over_queries(
     low, high
         ``[measures, measures]``; NaN where a tau of a resample is undefined throughout.
     """
-    whole("resamples", resamples)
+    whole_number("resamples", resamples)
     share("level", level)
     measures, (runs, queries) = len(scores), scores[0].shape
     defined = np.stack([~np.isnan(s).any(axis=0) for s in scores]).astype(np.float64)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lightmeter.arrays import Floats
-from lightmeter.errors import LightmeterError, suggest
+from lightmeter.arrays import Floats, Rng
+from lightmeter.errors import choice, whole_number
 from lightmeter.statistics.resampling import draws
-from lightmeter.statistics.scores import complete, settled, stream, tolerance, whole
+from lightmeter.statistics.scores import complete, settled, stream, tolerance
 
 PAIRED = ("t", "wilcoxon", "randomization", "bootstrap")
 #: Shapiro and Wilk's test is calibrated for 3 to 5,000 numbers.
@@ -48,7 +48,7 @@ def paired_test(
     test: str,
     *,
     resamples: int = 5000,
-    rng: int | np.random.Generator = 0,
+    rng: Rng = 0,
     tol: float | None = None,
 ) -> Paired:
     """Test for each pair whether the differences by query are centred on 0.
@@ -88,10 +88,9 @@ def paired_test(
     >>> found.p.round(4).tolist()
     [0.0625, 1.0]
     """
-    if test not in PAIRED:
-        raise LightmeterError(f"test is {test!r}.{suggest(str(test), PAIRED)} Accepted: {', '.join(PAIRED)}.")
+    choice("test", test, PAIRED)
     d = complete(differences, what="differences")
-    whole("resamples", resamples)
+    whole_number("resamples", resamples)
     tol = tolerance(d) if tol is None else tol
     d = settled(d, tol)
     pairs, queries = d.shape
@@ -161,7 +160,7 @@ def _signed_ranks(d: Floats) -> float:
     return float(min(ways[off >= off[int(twice[d > 0].sum())]].sum(), 1.0))
 
 
-def _sign_flip(d: Floats, resamples: int, rng: int | np.random.Generator, tol: float) -> Floats:
+def _sign_flip(d: Floats, resamples: int, rng: Rng, tol: float) -> Floats:
     pairs, queries = d.shape
     observed = np.abs(d.mean(axis=1))[:, None] - tol
     if queries < 60 and 2**queries <= resamples:
@@ -177,7 +176,7 @@ def _sign_flip(d: Floats, resamples: int, rng: int | np.random.Generator, tol: f
     return (extreme + 1) / (resamples + 1)
 
 
-def _bootstrap(d: Floats, resamples: int, rng: int | np.random.Generator) -> Floats:
+def _bootstrap(d: Floats, resamples: int, rng: Rng) -> Floats:
     """Shares of resamples whose t is as far from 0; one without any variance counts as far, unless its mean is 0."""
     pairs, queries = d.shape
     mean = d.mean(axis=1, keepdims=True)

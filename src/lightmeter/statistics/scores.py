@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lightmeter.arrays import Floats
-from lightmeter.errors import LightmeterError
+from lightmeter.arrays import Floats, Rng
+from lightmeter.errors import LightmeterError, seed
 
 #: Differences below this share of the largest score come from rounding, and count as ties.
 TOLERANCE = 1e-9
@@ -51,13 +51,6 @@ def settled(differences: Floats, tol: float) -> Floats:
     return np.where(np.abs(differences) <= tol, 0.0, differences)
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise LightmeterError(f"{name} is {value!r}. Accepted: a whole number of at least {least}.")
-    return int(value)
-
-
 def share(name: str, value: Any) -> float:
     """A number between 0 and 1, both excluded."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 < value < 1.0:
@@ -65,14 +58,13 @@ def share(name: str, value: Any) -> float:
     return float(value)
 
 
-def stream(rng: int | np.random.Generator) -> np.random.Generator:
+def stream(rng: Rng) -> np.random.Generator:
     """A generator of random numbers from a seed; a generator is taken as it is."""
     if isinstance(rng, np.random.Generator):
         return rng
-    return np.random.default_rng(whole("rng", rng, 0))
+    return np.random.default_rng(seed(rng))
 
 
-def streams(rng: int | np.random.Generator, number: int) -> list[np.random.Generator]:
+def streams(rng: Rng, number: int) -> list[np.random.Generator]:
     """Independent generators, one for each piece of work, so that what is drawn does not depend on who does it when."""
-    seed = int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else whole("rng", rng, 0)
-    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(number)]
+    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed(rng)).spawn(number)]

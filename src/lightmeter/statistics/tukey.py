@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lightmeter.arrays import Floats
-from lightmeter.errors import LightmeterError
+from lightmeter.arrays import Floats, Rng
+from lightmeter.errors import LightmeterError, whole_number
 from lightmeter.io.threads import in_threads
-from lightmeter.statistics.scores import complete, settled, streams, tolerance, whole
+from lightmeter.statistics.scores import complete, settled, streams, tolerance
 
 Form = Literal["plus_one", "proportion"]
 #: numbers of one piece of work: a few megabytes
@@ -43,9 +43,7 @@ class Tukey:
         return f"Tukey({len(self.mean)} systems, {len(self.spread)} permutations)"
 
 
-def randomised_tukey(
-    scores: Any, *, permutations: int = 5000, rng: int | np.random.Generator = 0, form: Form = "plus_one"
-) -> Tukey:
+def randomised_tukey(scores: Any, *, permutations: int = 5000, rng: Rng = 0, form: Form = "plus_one") -> Tukey:
     """Randomised Tukey HSD: which pairs of systems differ, with one family-wise error rate over all pairs.
 
     Under the hypothesis that all systems are the same, a topic's scores may be handed to the systems in any order.
@@ -60,7 +58,7 @@ def randomised_tukey(
     permutations
         B.
     rng
-        Seed or generator. The result depends on it alone, not on the number of threads.
+        Seed or generator, or None for a fresh seed. The result depends on it alone, not on the number of threads.
     form
         ``'plus_one'`` counts the scores as they stand as one of the permutations: p is in [1/(B+1), 1] and the test
         keeps its level. ``'proportion'`` is the plain share of the permutations, as in Discpower: p may be 0.
@@ -91,7 +89,7 @@ def randomised_tukey(
     (True, 17.01)
     """
     x = complete(scores, rows=2)
-    whole("permutations", permutations)
+    whole_number("permutations", permutations)
     if form not in ("plus_one", "proportion"):
         raise LightmeterError(f"form is {form!r}. Accepted: 'plus_one', 'proportion'.")
     tol = tolerance(x)
@@ -104,7 +102,7 @@ def randomised_tukey(
     return Tukey(mean, p, _effect(x, difference, tol), spread)
 
 
-def _spreads(x: Floats, permutations: int, rng: int | np.random.Generator) -> Floats:
+def _spreads(x: Floats, permutations: int, rng: Rng) -> Floats:
     """Largest minus smallest mean under random permutations within topics."""
     systems, topics = x.shape
     by_topic = np.sort(x.T, axis=1)  # so that what is drawn does not depend on the order of the systems

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from lightmeter.arrays import Booleans, Floats
+from lightmeter.arrays import Booleans, Floats, Rng
 from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import TIES, Ranked
-from lightmeter.errors import LightmeterError, suggest
+from lightmeter.errors import LightmeterError, choice, seed, whole_number
 from lightmeter.evaluation.computing import Progress
 from lightmeter.exposure.frontier import frontiers
 from lightmeter.measures.context import MISSING, UNKNOWN, Context, Missing, Unknown
@@ -41,7 +41,7 @@ def sweep(
     missing: Missing = "zero",
     samples: int | None = None,
     resamples: int = 1000,
-    rng: int = 0,
+    rng: Rng = 0,
     progress: Progress | None = None,
 ) -> SweepResult:
     """The disparity-relevance curve of every run, policy and user, and the area below it, EEAUC.
@@ -77,7 +77,7 @@ def sweep(
     resamples
         Resamples of the bootstrap over queries, for 95% percentile intervals.
     rng
-        Seed of what is drawn.
+        Seed of what is drawn: a number, a generator that gives one, or None for a fresh one.
     progress
         Called with how much is done, and of how much.
 
@@ -102,7 +102,8 @@ def sweep(
     if not isinstance(collection, Collection):
         raise LightmeterError(f"sweep was given a {type(collection).__name__}. Accepted: what lightmeter.load returns.")
     families, readers, bys = families_of(policies), _users(users), _bys(by)
-    _check(collection, bys, depth, ties, unknown, missing, samples, resamples, rng)
+    _check(collection, bys, depth, ties, unknown, missing, samples, resamples)
+    rng = seed(rng)
     ranked, tied = {}, {}
     for name, run in collection.runs.items():
         ranked[name], tied[name] = Ranked.of(collection, run, ties, depth, every_query=False)  # type: ignore[arg-type]
@@ -262,22 +263,14 @@ def _check(
     missing: Any,
     samples: Any,
     resamples: Any,
-    rng: Any,
 ) -> None:
     if collection.judgments is None:
         raise LightmeterError("a sweep needs judgments. Give them with --qrels FILE (in Python: qrels=).")
     for name, value, options in (("ties", ties, TIES), ("unknown", unknown, UNKNOWN), ("missing", missing, MISSING)):
-        if value not in options:
-            raise LightmeterError(f"{name} is {value!r}.{suggest(str(value), options)} Accepted: {', '.join(options)}.")
+        choice(name, value, options)
     for name, value, least in (("depth", depth, 1), ("samples", samples, 3), ("resamples", resamples, 1)):
-        none = value is None and name != "resamples"
-        if not none and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least):
-            raise LightmeterError(
-                f"{name} is {value!r}. Accepted: a whole number of at least {least}"
-                f"{'' if name == 'resamples' else ', or None'}."
-            )
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise LightmeterError(f"rng is {rng!r}. Accepted: a whole number from 0 up.")
+        if value is not None or name == "resamples":
+            whole_number(name, value, least)
     several = [run.name for run in collection.runs.values() if run.sample is not None]
     if several:
         raise LightmeterError(
