@@ -17,7 +17,7 @@ from lightmeter.auditing.result import AuditResult
 from lightmeter.auditing.table import UNKNOWN
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.models.users import user_of
-from lightmeter.results.grid import beside
+from lightmeter.results.text import beside
 from lightmeter.terms.notation import Condition, parse_condition
 
 COLUMNS = ("attribute", "group", "reference", "score", "query")

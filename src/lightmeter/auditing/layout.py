@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from lightmeter.results.grid import Entry, Grid, number
-from lightmeter.results.plain import printable
-from lightmeter.results.text import aligned, cells
+from lightmeter.results.grid import Entry, Grid
+from lightmeter.results.text import aligned, cells, number, printable
 
 if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult

@@ -15,9 +15,9 @@ from lightmeter.clicks.result import AttentionEstimate
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import check_not_input, check_writable, write_whole
 from lightmeter.results import records
-from lightmeter.results.grid import Entry, Grid, number
+from lightmeter.results.grid import Entry, Grid
 from lightmeter.results.markup import latex, markdown
-from lightmeter.results.text import aligned
+from lightmeter.results.text import aligned, number
 
 _ENDINGS = {
     ".csv": "csv",

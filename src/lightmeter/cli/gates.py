@@ -12,8 +12,8 @@ from lightmeter.cli.asked import read_signed
 from lightmeter.cli.messages import say
 from lightmeter.data.attributes import UNKNOWN_GROUP
 from lightmeter.errors import LightmeterError
-from lightmeter.results.grid import beside
 from lightmeter.results.result import Mean, Result
+from lightmeter.results.text import beside
 from lightmeter.terms.notation import Condition, parse_condition
 
 if TYPE_CHECKING:

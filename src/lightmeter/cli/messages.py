@@ -10,7 +10,7 @@ from typing import Any
 
 from lightmeter.cli.streams import leave_pipes
 from lightmeter.errors import LightmeterError, suggest
-from lightmeter.results.plain import printable
+from lightmeter.results.text import printable
 
 _SLIP = 0.75
 #: characters of an argument that a message repeats in full

@@ -12,8 +12,8 @@ from lightmeter.data.codes import distinct
 from lightmeter.data.collection import Collection
 from lightmeter.models.policies import Samples
 from lightmeter.models.targets import Target
-from lightmeter.results.grid import REASONS
 from lightmeter.results.result import Result
+from lightmeter.results.text import REASONS
 
 _FEW = 3
 _MOST = 5

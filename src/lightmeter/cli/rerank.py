@@ -25,8 +25,8 @@ from lightmeter.reranking.base import Reranker
 from lightmeter.reranking.public import rerank
 from lightmeter.reranking.result import Reranking
 from lightmeter.reranking.shown import usual_measures
-from lightmeter.results.plain import printable
 from lightmeter.results.result import Result
+from lightmeter.results.text import printable
 from lightmeter.terms.plugins import foreign_code, parse_term
 
 _FORMATS = ("table", "csv", "jsonl", "latex", "markdown")

@@ -22,7 +22,8 @@ from lightmeter.data.rankings import TIES
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import write_whole
 from lightmeter.measures.exposure import EER
-from lightmeter.results.grid import REASONS, Entry, Grid
+from lightmeter.results.grid import Entry, Grid
+from lightmeter.results.text import REASONS
 from lightmeter.sweeping.curve import Curve, Estimate
 from lightmeter.sweeping.families import families_of
 from lightmeter.sweeping.perform import sweep
@@ -119,9 +120,9 @@ def _render(result: SweepResult, form: str, per_query: bool, width: int | None) 
     if form in ("jsonl", "csv", "parquet"):
         frame = records.finite(result.frame(per_query=per_query).select(KEYS))
         return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
+    from lightmeter.results.grid import text_table
     from lightmeter.results.markup import latex, markdown
-    from lightmeter.results.plain import printable
-    from lightmeter.results.text import text_table
+    from lightmeter.results.text import printable
 
     grid = _grid(result, per_query)
     notes = [printable(note) for note in [*_LEGEND, *_notes(result)]]

@@ -23,9 +23,8 @@ from lightmeter.learn.experiment import Done, Experiment, Unit, names_of
 from lightmeter.learn.outcome import POLICY, Outcome
 from lightmeter.learn.settings import Settings
 from lightmeter.results import records
-from lightmeter.results.grid import Entry, Grid
+from lightmeter.results.grid import Entry, Grid, text_table
 from lightmeter.results.markup import markdown
-from lightmeter.results.text import text_table
 
 _FORMATS = ("table", "csv", "jsonl", "markdown")
 _WHOLE = ("folds", "epochs", "patience", "batch", "samples")

@@ -29,10 +29,9 @@ def render(
     frame = records.finite(result.frame(per_query=per_query))
     if form in ("jsonl", "csv", "parquet"):
         return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
-    from lightmeter.results.grid import Grid
+    from lightmeter.results.grid import Grid, text_table
     from lightmeter.results.markup import latex, markdown
-    from lightmeter.results.plain import printable
-    from lightmeter.results.text import text_table
+    from lightmeter.results.text import printable
 
     about = [f"runs are shown without {folder}"] if folder else []
     grid, notes = Grid.of(frame), [printable(n) for n in [*result_notes(result), *about]]
@@ -46,7 +45,7 @@ def render(
 
 
 def _without_folder(result: Result, paths: Collection[str]) -> tuple[Result, str]:
-    from lightmeter.results.run_names import without_folder
+    from lightmeter.results.text import without_folder
 
     names, folder = without_folder(result.runs, paths)
     if not folder:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lightmeter.comparing.remarks import agree_everywhere
-from lightmeter.results.grid import number
-from lightmeter.results.plain import printable
-from lightmeter.results.run_names import without_folder
+from lightmeter.results.text import number, printable, without_folder
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from lightmeter.comparing.sections import MOST_PAIRS, Names, Section, sections
 from lightmeter.results.markup import escaped, plain
-from lightmeter.results.plain import printable
-from lightmeter.results.text import aligned, cells
+from lightmeter.results.text import aligned, cells, printable
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison

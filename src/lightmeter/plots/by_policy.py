@@ -25,8 +25,8 @@ from lightmeter.plots.words import (
     one_of,
     short_names,
 )
-from lightmeter.results.plain import printable
 from lightmeter.results.result import Result
+from lightmeter.results.text import printable
 from lightmeter.terms.notation import parse
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from lightmeter.plots.words import (
     one_of,
     short_names,
 )
-from lightmeter.results.plain import printable
 from lightmeter.results.result import Result
+from lightmeter.results.text import printable
 
 if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lightmeter.results.plain import printable
+from lightmeter.results.text import printable
 
 #: Rules that pictures tell, where they can matter.
 ALL = ("policy", "ties", "unknown", "depth")

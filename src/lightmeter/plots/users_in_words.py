@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lightmeter.models.users import User
-from lightmeter.results.plain import printable
+from lightmeter.results.text import printable
 from lightmeter.terms.notation import parse
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.plots.margins import counts
-from lightmeter.results.plain import printable
+from lightmeter.results.text import printable
 from lightmeter.terms.notation import parse
 
 LONGEST = 24

@@ -15,8 +15,7 @@ from lightmeter.auditing.result import AuditResult
 from lightmeter.plots.words import counted, group_name, listed
 from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table
 from lightmeter.report.pictures import MOST, Maker, pictures
-from lightmeter.results.grid import number
-from lightmeter.results.plain import printable
+from lightmeter.results.text import number, printable
 
 _RATIO = (
     "A line a group, over all cutoffs from the top of the list to all of it; 1 is as much exposure as the reference "

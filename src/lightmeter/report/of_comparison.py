@@ -17,7 +17,7 @@ from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table, count
 from lightmeter.report.pictures import pictures
 from lightmeter.report.queries import chosen
 from lightmeter.report.rankings import rankings_of
-from lightmeter.results.plain import printable
+from lightmeter.results.text import printable
 
 _SCORES = (
     "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best mean; a line is an "

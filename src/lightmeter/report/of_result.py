@@ -13,8 +13,8 @@ from lightmeter.report.parts import Page, Section
 from lightmeter.report.pictures import Maker, pictures
 from lightmeter.report.queries import chosen
 from lightmeter.report.rankings import rankings_of
-from lightmeter.results.plain import printable
 from lightmeter.results.result import Result
+from lightmeter.results.text import printable
 
 _SCORES = "A panel a measure, a dot a run; each panel has its own scale. A filled dot is the best mean."
 _TRADEOFF = "A point a run: how good it is by two measures at once."

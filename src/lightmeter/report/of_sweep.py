@@ -12,7 +12,7 @@ from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table, count
 from lightmeter.report.pictures import pictures
 from lightmeter.report.queries import MOST
 from lightmeter.report.tables import frame_rows
-from lightmeter.results.grid import REASONS
+from lightmeter.results.text import REASONS
 from lightmeter.sweeping.result import SweepResult
 
 _CURVES = (

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from lightmeter.report.parts import Page
 from lightmeter.report.pictures import script
-from lightmeter.results.plain import printable
+from lightmeter.results.text import printable
 
 
 def html(page: Page) -> bytes:

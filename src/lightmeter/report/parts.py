@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lightmeter.results.grid import number
-from lightmeter.results.plain import printable
+from lightmeter.results.text import number, printable
 
 #: rows of a table; more would make the page slow and large
 MOST_ROWS = 1500

@@ -20,7 +20,7 @@ from lightmeter.io.sources import is_path
 from lightmeter.io.tabular import read_table, table_shape
 from lightmeter.models.users import User
 from lightmeter.report.parts import Head, Row, Table, count, text, value
-from lightmeter.results.plain import printable
+from lightmeter.results.text import printable
 
 #: ranks of a list, and lists, that are shown
 DEPTH, LISTS = 20, 25

@@ -17,8 +17,8 @@ from lightmeter.measures.gains import RBP
 from lightmeter.models.users import User
 from lightmeter.plots.words import brief
 from lightmeter.report.queries import Chosen, single
-from lightmeter.results.plain import printable
 from lightmeter.results.result import Result
+from lightmeter.results.text import printable
 
 #: ranks of a ranking that are in a page, and ranks of all rankings together: of many runs fewer queries are shown
 DEPTH, MOST = 20, 40_000

@@ -13,10 +13,9 @@ from lightmeter.measures.base import Measure
 from lightmeter.plots.words import better_first, brief, counted
 from lightmeter.report.parts import Cell, Head, Row, Table, count, text, value
 from lightmeter.report.queries import Chosen, brief_number, single
-from lightmeter.results.grid import REASONS, error
-from lightmeter.results.plain import printable
 from lightmeter.results.result import Cell as Values
 from lightmeter.results.result import Result
+from lightmeter.results.text import REASONS, error, printable
 
 _WAY = {1.0: "higher is better", -1.0: "lower is better", 0.0: "no better end"}
 #: columns of a table by group; more groups become rows

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lightmeter.results.grid import Entry, Grid, error, number
+from lightmeter.results.grid import Entry, Grid
+from lightmeter.results.text import error, number
 
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -1,39 +1,72 @@
-"""Tables for people, in plain text."""
+"""Texts for people: numbers with the digits they need, reasons in words, what a terminal can show.
+
+No data frames are needed here, so that a message does not wait for them.
+"""
 
 from __future__ import annotations
 
-import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from lightmeter.results.grid import Entry, Grid, error, number
+#: What a reason says, in words; measures of plugins may have others.
+REASONS = {
+    "no_relevant": "no relevant document in the judgments",
+    "not_in_run": "judged, but not answered by the run",
+    "no_known_member": "the group of no ranked document is known",
+    "no_target": "there is no target to compare with",
+    "empty_group": "a group without a document",
+    "zero_merit": "a group without merit",
+    "zero_target_share": "a group whose target share is 0",
+    "whole_target_share": "a group whose target share is 1",
+    "unknown_member": "a document of unknown membership",
+    "no_pairs": "no pair of a more and a less relevant document",
+    "short_ranking": "the ranking is too short",
+    "zero_exposure": "what is compared or divided by has no exposure",
+    "small_group": "a group below the size asked for, left out",
+    "across_queries": "one value for all queries together, none by query",
+    "no_intent": "no document is relevant to any intent",
+    "no_segment": "no query has a label",
+    "few_samples": "too few sampled rankings",
+    "no_query": "no query to average over",
+    "infinite": "the value is infinite",
+    "undefined": "the measure has no value there",
+    "no_disparity_range": "the ranking as given shares exposure out no less evenly than chance",
+    "no_relevant_retrieved": "no relevant document among the candidates",
+    "no_frontier": "the best is known for documents and users who know the rank only",
+}
 
-_SHORTEST = 20
+
+def printable(text: str) -> str:
+    """The text with control characters shown instead of obeyed."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def text_table(grid: Grid, width: int, *, wrap: bool = False) -> str:
-    """The grid with runs as rows; where that is wider than ``width``, with measures as rows.
+def number(value: float | None) -> str:
+    """A number for people: four decimals, or as many digits as it needs where those would say nothing."""
+    if value is None:
+        return "-"
+    if value and abs(value) < 0.00005:
+        return f"{value:.1e}"
+    return f"{value:.4f}" if abs(value) < 10_000 else f"{value:.6g}"
 
-    Where that is too wide as well: with ``wrap``, the measures' names over several lines; else one line a value, if
-    that is narrower.
+
+def error(se: float) -> str:
+    """A standard error for people: a number, and a plain 0 where there is none."""
+    return number(se) if se else "0"
+
+
+def beside(value: float, threshold: float) -> str:
+    """A number that is compared with another: as many digits as tell the two apart.
+
+    Examples
+    --------
+    >>> beside(1 / 3, 0.8), beside(0.79999999, 0.8), beside(50.0, 40.0)
+    ('0.3333', '0.79999999', '50')
     """
-    wide, tall = _wide(grid), _tall(grid)
-    excess = _span(tall) - width
-    longest = max(cells(measure) for measure, _ in grid.columns)
-    if _span(wide) <= width:
-        lines = wide
-    elif excess <= 0:
-        lines = tall
-    elif wrap and longest - excess >= _SHORTEST:
-        lines = _tall(grid, longest - excess)
-    else:
-        long = _long(grid)
-        lines = long if _span(long) < _span(tall) else tall
-    return "\n".join(lines) + "\n"
-
-
-def _span(lines: list[str]) -> int:
-    return max(map(cells, lines))
+    if value.is_integer() and abs(value) < 1e15:
+        return f"{value:.0f}"
+    shown = number(value)
+    return shown if value == threshold or float(shown) != float(number(threshold)) else repr(value)
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], texts: int) -> list[str]:
@@ -60,47 +93,43 @@ def _pad(text: str, width: int, *, left: bool) -> str:
     return text + space if left else space + text
 
 
-def _show(entry: Entry | None) -> str:
-    return "" if entry is None else str(entry)
+def without_folder(runs: Iterable[str], paths: Collection[str] | None = None) -> tuple[dict[str, str], str]:
+    """What to show for each run, and the folder that is left out (empty where none is).
+
+    Parameters
+    ----------
+    runs
+        The runs of a table.
+    paths
+        Those of them that are paths; others were named, and their names stay. None: all of them.
+
+    Examples
+    --------
+    >>> without_folder(["runs/a.run", "runs/b.run"])
+    ({'runs/a.run': 'a.run', 'runs/b.run': 'b.run'}, 'runs/')
+    >>> without_folder(["runs/a.run", "runs/b"], paths=["runs/a.run"])
+    ({'runs/a.run': 'a.run', 'runs/b': 'runs/b'}, 'runs/')
+    """
+    runs = list(dict.fromkeys(runs))
+    cut = [r for r in runs if paths is None or r in paths]
+    folder = common_folder(cut) if cut else ""
+    made = {r: r.removeprefix(folder).lstrip("/") if r in cut else r for r in runs}
+    if not folder or len(set(made.values())) < len(runs):
+        return {r: r for r in runs}, ""
+    return made, folder
 
 
-def _wide(grid: Grid) -> list[str]:
-    rows = [[*labels, *map(_show, entries)] for labels, entries in grid.rows]
-    return aligned([*grid.index, *grid.titles()], rows, len(grid.index))
+def common_folder(paths: list[str]) -> str:
+    """The folder that all paths lie in, with its last slash.
 
-
-def _tall(grid: Grid, room: int | None = None) -> list[str]:
-    """Measures as rows, their names in lines of at most ``room``; the values stand beside the last."""
-    grouped = any(group is not None for _, group in grid.columns)
-    header = ["measure", *(["group"] if grouped else []), *(" ".join(filter(None, labels)) for labels, _ in grid.rows)]
-    rows = []
-    for i, (measure, group) in enumerate(grid.columns):
-        *above, name = [measure] if room is None else textwrap.wrap(measure, room, subsequent_indent="  ")
-        rows += [[part, *[""] * (len(header) - 1)] for part in above]
-        rows.append([name, *([group or ""] if grouped else []), *(_show(entries[i]) for _, entries in grid.rows)])
-    return aligned(header, rows, 2 if grouped else 1)
-
-
-def _long(grid: Grid) -> list[str]:
-    grouped = any(group is not None for _, group in grid.columns)
-    sampled = any(e is not None and e.se is not None for _, entries in grid.rows for e in entries)
-    reasons = any(e is not None and e.reason is not None for _, entries in grid.rows for e in entries)
-    counted = any(e is not None and e.n is not None for _, entries in grid.rows for e in entries)
-    texts = [*grid.index, "measure", *(["group"] if grouped else [])]
-    header = [
-        *texts,
-        "value",
-        *(["se"] if sampled else []),
-        *(["n"] if counted else []),
-        *(["reason"] if reasons else []),
-    ]
-    rows = []
-    for labels, entries in grid.rows:
-        for (measure, group), entry in zip(grid.columns, entries, strict=True):
-            if entry is None:
-                continue
-            row = [*labels, measure, *([group or ""] if grouped else []), number(entry.value)]
-            row += [error(entry.se) if entry.se is not None else ""] if sampled else []
-            row += ["" if entry.n is None else str(entry.n)] if counted else []
-            rows.append([*row, *([entry.reason or ""] if reasons else [])])
-    return aligned(header, rows, len(texts))
+    Examples
+    --------
+    >>> common_folder(["runs/a/x", "runs/ab/x"]), common_folder(["a", "b"]), common_folder(["/a", "/b"])
+    ('runs/', '', '')
+    """
+    shared = []
+    for parts in zip(*(p.rstrip("/").split("/")[:-1] for p in paths), strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return "".join(f"{part}/" for part in shared) if any(shared) else ""
