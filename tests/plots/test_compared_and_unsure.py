@@ -173,7 +173,7 @@ def test_no_line_crosses_the_numbers_of_one_pair() -> None:
 
 @pytest.mark.parametrize(("late", "side"), [(0.05, "left"), (0.001, "right")])
 def test_the_level_has_its_name_where_no_line_crosses_it(late: float, side: str) -> None:
-    from lightmeter.plots.telling_apart import _curves
+    from lightmeter.plots.significance import _curves
 
     rows = [("m", "m", i + 1, p, 9, 10) for i, p in enumerate([0.001] * 9 + [late])]
     frame = pl.DataFrame(rows, schema=["name", "measure", "pair", "p", "significant", "pairs"], orient="row")

@@ -12,9 +12,9 @@ from tests.plots.conftest import QRELS, collection, people, rows_with, run, titl
 
 import lightmeter as lm
 from lightmeter import plots
+from lightmeter.findings.language import short_names
 from lightmeter.plots.labels import along, places
 from lightmeter.plots.theme import DASHES, SHAPES, apart
-from lightmeter.plots.words import short_names
 
 
 def test_curve_shows_the_points_of_the_sweep(sweep: lm.SweepResult) -> None:
@@ -233,7 +233,7 @@ def test_finding_of_an_audit_flips() -> None:
 
 
 def test_where_the_cutoffs_are() -> None:
-    from lightmeter.plots.cutoffs_shown import _where
+    from lightmeter.plots.cutoffs import _where
 
     frame = pl.DataFrame({"cutoff": [1, 2, 4, 8, 16]})
     told = {

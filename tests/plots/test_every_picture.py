@@ -17,7 +17,7 @@ from tests.plots.conftest import datasets
 
 import lightmeter as lm
 from lightmeter import plots
-from lightmeter.plots.backend import altair, inline
+from lightmeter.plots.chart import altair, inline
 
 PICTURES: dict[str, Callable[..., Any]] = {
     "curve": lambda f: plots.curve(f("sweep")),

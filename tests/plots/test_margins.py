@@ -14,17 +14,16 @@ from tests.plots.test_read_rightly import about
 
 import lightmeter as lm
 from lightmeter import plots
-from lightmeter.plots.agreeing import tau_finding
-from lightmeter.plots.arrows_between import _effect, arrow_finding
+from lightmeter.findings.language import TAU, counts, course, margin, margin_of
+from lightmeter.plots.agreement import tau_finding
+from lightmeter.plots.arrows import _effect, arrow_finding
 from lightmeter.plots.curves_in_words import finding as curves_finding
-from lightmeter.plots.groups_shown import exposure_finding
-from lightmeter.plots.margins import TAU, counts, margin, margin_of
-from lightmeter.plots.means_shown import _apart, _best
-from lightmeter.plots.means_shown import finding as scores_finding
-from lightmeter.plots.randomness import finding as random_finding
-from lightmeter.plots.shares import finding as shares_finding
-from lightmeter.plots.telling_apart import power_finding
-from lightmeter.plots.words import course
+from lightmeter.plots.distribution_at import finding as shares_finding
+from lightmeter.plots.exposure import exposure_finding
+from lightmeter.plots.randomisation import finding as random_finding
+from lightmeter.plots.scores import _apart, _best
+from lightmeter.plots.scores import finding as scores_finding
+from lightmeter.plots.significance import power_finding
 
 UP, DOWN, EEL = lm.ERR(), lm.EED(), lm.EEL()
 

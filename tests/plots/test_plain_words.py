@@ -11,10 +11,10 @@ from tests.plots.test_every_picture import PICTURES
 from tests.plots.test_read_rightly import about, marks, nodes
 
 import lightmeter as lm
+from lightmeter.findings.language import measured
 from lightmeter.plots import rules_in_words
 from lightmeter.plots.contours import SIDE, contours, to_pixels
-from lightmeter.plots.cutoffs_shown import _where, four_fifths, reversal
-from lightmeter.plots.words import measured
+from lightmeter.plots.cutoffs import _where, four_fifths, reversal
 
 
 @pytest.mark.parametrize("name", [n for n in PICTURES if n != "beside"])
@@ -186,7 +186,7 @@ def test_zero_bars_are_marked_and_order_is_explained() -> None:
 
 
 def test_small_leads_are_called_so() -> None:
-    from lightmeter.plots.shares import finding
+    from lightmeter.plots.distribution_at import finding
 
     names = {"x": "x", "y": "y"}
     measure = lm.parse("DistrSim(by='level')@4", kind="measure")

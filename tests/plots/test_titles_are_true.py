@@ -12,19 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.plots.agreeing import tau_finding
-from lightmeter.plots.arrows_between import _effect, arrow_finding
+from lightmeter.findings.language import counts, course, margin_of
+from lightmeter.plots.agreement import tau_finding
+from lightmeter.plots.arrows import _effect, arrow_finding
 from lightmeter.plots.curves_in_words import _compared
-from lightmeter.plots.cutoffs_shown import _mean_gap
-from lightmeter.plots.cutoffs_shown import finding as cutoffs_finding
-from lightmeter.plots.groups_shown import exposure_finding
+from lightmeter.plots.cutoffs import _mean_gap
+from lightmeter.plots.cutoffs import finding as cutoffs_finding
+from lightmeter.plots.exposure import exposure_finding
 from lightmeter.plots.leaning_in_words import leaning_finding
-from lightmeter.plots.margins import counts, margin_of
-from lightmeter.plots.means_shown import _apart, _best
-from lightmeter.plots.means_shown import finding as scores_finding
-from lightmeter.plots.scatter import run_finding
-from lightmeter.plots.telling_apart import pair_finding, power_finding
-from lightmeter.plots.words import course
+from lightmeter.plots.scores import _apart, _best
+from lightmeter.plots.scores import finding as scores_finding
+from lightmeter.plots.significance import pair_finding, power_finding
+from lightmeter.plots.tradeoff import run_finding
 
 #: Few values, so that there are many ties.
 STEP = st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.9])

@@ -4,21 +4,21 @@ A title says what the picture shows in words that are computed from the data; th
 which rules. Pictures need the extra ``report``: ``pip install 'lightmeter[report]'``.
 """
 
-from lightmeter.plots.agreeing import agreement
-from lightmeter.plots.arrows_between import arrows
-from lightmeter.plots.bars import leaning
-from lightmeter.plots.by_policy import policies
-from lightmeter.plots.cutoffs_shown import cutoffs
-from lightmeter.plots.groups_shown import exposure
-from lightmeter.plots.looking import attention
-from lightmeter.plots.means_shown import scores
-from lightmeter.plots.randomness import randomisation
-from lightmeter.plots.saving import save
-from lightmeter.plots.scatter import tradeoff
-from lightmeter.plots.shares import distribution_at
-from lightmeter.plots.telling_apart import significance
+from lightmeter.plots.agreement import agreement
+from lightmeter.plots.arrows import arrows
+from lightmeter.plots.attention import attention
+from lightmeter.plots.chart import save
+from lightmeter.plots.curve import curve
+from lightmeter.plots.cutoffs import cutoffs
+from lightmeter.plots.distribution_at import distribution_at
+from lightmeter.plots.exposure import exposure
+from lightmeter.plots.leaning import leaning
+from lightmeter.plots.policies import policies
+from lightmeter.plots.randomisation import randomisation
+from lightmeter.plots.scores import scores
+from lightmeter.plots.significance import significance
 from lightmeter.plots.theme import beside
-from lightmeter.plots.tradeoffs import curve
+from lightmeter.plots.tradeoff import tradeoff
 
 __all__ = [
     "agreement",

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Booleans, Floats, Integers
+from lightmeter.findings.language import better_first, brief, counted, number
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.chart import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
 from lightmeter.plots.labels import Box, along, around, covered
 from lightmeter.plots.query_marks import drawn, marks_frame, named
-from lightmeter.plots.words import better_first, brief, counted, number
 
 SPLIT = "clearly better than the median by one measure, clearly worse by the other"
 SPLIT_UNDIRECTED = "clearly above the median by one measure, clearly below by the other"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.chart import Chart, altair, inline
 from lightmeter.plots.labels import Box, along, around, covered
 
 #: Width and height of a picture of two measures.

@@ -9,11 +9,9 @@ import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Floats
-from lightmeter.plots.margins import LITTLE, counts
+from lightmeter.findings.glossary import rules, user_words
+from lightmeter.findings.language import LITTLE, counted, counts, listed, number, percent, quoted, short_names
 from lightmeter.plots.policy_gaps import LEVEL, gaps_frame
-from lightmeter.plots.rules_in_words import rules
-from lightmeter.plots.users_in_words import user_words
-from lightmeter.plots.words import counted, listed, number, percent, quoted, short_names
 from lightmeter.terms.notation import parse
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import polars as pl
 
 from lightmeter.arrays import Floats
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.chart import Chart, altair, inline
 from lightmeter.plots.theme import text_width
 
 #: Left, lower, right and upper end in pixels.

@@ -7,9 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from lightmeter.findings.language import counted, counts, listed, number, short_names
 from lightmeter.measures.groups import DeltaGF
-from lightmeter.plots.margins import counts
-from lightmeter.plots.words import counted, listed, number, short_names
 
 EVEN = "0: balanced"
 

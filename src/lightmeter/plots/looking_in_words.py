@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from lightmeter.plots.words import counted, listed, number, percent
+from lightmeter.findings.language import counted, listed, number, percent
 
 ESTIMATED = "estimated from clicks"
 #: Of so many ranks, a curve may be outside a band of each rank by itself at this share of them (or at one) by chance.

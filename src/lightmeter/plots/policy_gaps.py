@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from lightmeter.plots.margins import LITTLE, counts
-from lightmeter.plots.words import listed, quoted, short_names
+from lightmeter.findings.language import LITTLE, counts, listed, quoted, short_names
 
 if TYPE_CHECKING:
     from lightmeter.sweeping.curve import Curve

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from lightmeter.findings.glossary import policy_words
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.rules_in_words import policy_words
+from lightmeter.plots.chart import Chart, altair, inline
 
 #: Width of a panel, and height of a row.
 PANEL, _ROW, _LOWEST = 330, 26, 80

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Floats
+from lightmeter.findings.language import listed
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.chart import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
-from lightmeter.plots.dots import axis
 from lightmeter.plots.labels import Box, Place, around, covered, written
-from lightmeter.plots.words import listed
+from lightmeter.plots.points import axis
 
 #: Pixels within which queries are at one place; square pixels of a mark of one query, of the largest mark, and of all.
 _NEAR, _ONE, _LARGEST, _ALL = 9.0, 45.0, 1600.0, 20_000.0

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lightmeter.errors import LightmeterError
-from lightmeter.plots.backend import Chart, altair
+from lightmeter.plots.chart import Chart, altair
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 BLACK = "#000000"

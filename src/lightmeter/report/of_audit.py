@@ -12,7 +12,7 @@ import polars as pl
 from lightmeter import plots
 from lightmeter.auditing import layout
 from lightmeter.auditing.result import AuditResult
-from lightmeter.plots.words import counted, group_name, listed
+from lightmeter.findings.language import counted, group_name, listed
 from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table
 from lightmeter.report.pictures import MOST, Maker, pictures
 from lightmeter.results.text import number, printable

@@ -9,8 +9,8 @@ import polars as pl
 from lightmeter import plots
 from lightmeter.comparing.comparison import Comparison
 from lightmeter.comparing.remarks import agree_everywhere
+from lightmeter.findings.language import better_first, counted, listed, short_names
 from lightmeter.measures.context import Context
-from lightmeter.plots.words import better_first, counted, listed, short_names
 from lightmeter.report import tables
 from lightmeter.report.of_result import of_measures, shared_sections, size_of
 from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table, count, interval, text, value

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lightmeter import plots
+from lightmeter.findings.language import better_first, counted, listed, short_names
 from lightmeter.measures.context import Context
 from lightmeter.measures.groups import DeltaGF
-from lightmeter.plots.words import better_first, counted, listed, short_names
 from lightmeter.report import tables
 from lightmeter.report.parts import Page, Section
 from lightmeter.report.pictures import Maker, pictures

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lightmeter import plots
-from lightmeter.plots.words import counted, short_names
+from lightmeter.findings.language import counted, short_names
 from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table, count, interval, text, value
 from lightmeter.report.pictures import pictures
 from lightmeter.report.queries import MOST

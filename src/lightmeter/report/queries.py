@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lightmeter.arrays import Floats
-from lightmeter.plots.words import better_first, brief
+from lightmeter.findings.language import better_first, brief
 from lightmeter.results.result import Cell, Result
 
 #: queries whose rankings are in a page

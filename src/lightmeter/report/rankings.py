@@ -10,12 +10,12 @@ import numpy as np
 from lightmeter.arrays import Floats, Integers
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.rankings import Ranked
+from lightmeter.findings.language import brief
 from lightmeter.measures.base import Measure
 from lightmeter.measures.block import Block
 from lightmeter.measures.context import Context
 from lightmeter.measures.gains import RBP
 from lightmeter.models.users import User
-from lightmeter.plots.words import brief
 from lightmeter.report.queries import Chosen, single
 from lightmeter.results.result import Result
 from lightmeter.results.text import printable

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from lightmeter.findings.language import better_first, brief, counted
 from lightmeter.measures.base import Measure
-from lightmeter.plots.words import better_first, brief, counted
 from lightmeter.report.parts import Cell, Head, Row, Table, count, text, value
 from lightmeter.report.queries import Chosen, brief_number, single
 from lightmeter.results.result import Cell as Values

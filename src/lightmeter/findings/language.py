@@ -1,4 +1,4 @@
-"""Words of pictures: short names of runs, what an axis measures and which way is better, numbers and shares."""
+"""How results are spoken of: short names of runs, numbers, directions, and how large a difference has to be."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 
 from lightmeter.arrays import Floats
-from lightmeter.errors import LightmeterError, suggest
-from lightmeter.plots.margins import counts
 from lightmeter.results.text import printable
-from lightmeter.terms.notation import parse
 
+#: The share of a measure's range below which two values are about the same.
+LITTLE = 0.01
+#: Kendall's tau is from -1 to 1.
+TAU = LITTLE * 2
+#: Of exposure per member the ratio counts, as there is no most: groups whose values differ by less are about equal.
+ALIKE = 0.01
+#: How a picture says that a value is about the same as another one.
+NEAR = "less than 1% of the range from it"
+_ROUNDING = 1e-9
 LONGEST = 24
 #: A turn is told where it is more than this share of all that a measure moves, and than what counts; what three digits
 #: do not show never does.
@@ -236,37 +242,38 @@ def counted(n: int, word: str, many: str | None = None) -> str:
     return f"{n:,} {word if n == 1 else many or word + 's'}"
 
 
-def one_of(what: str, wanted: Any, known: Iterable[Any]) -> Any:
-    """The one of several that is wanted, or the only one there is.
+def margin(bounds: Iterable[float], values: Iterable[float] = ()) -> float:
+    """The least difference that counts.
 
-    Raises
-    ------
-    LightmeterError
-        Where there is no such one, or several and none is named.
+    Parameters
+    ----------
+    bounds
+        The least and the most that a measure can be.
+    values
+        What it is here: where there is no least or no most, the range is the largest size of these.
+
+    Examples
+    --------
+    >>> margin((-1.0, 1.0)), margin((0.0, float("inf")), [3.0, -5.0])
+    (0.02, 0.05)
     """
-    there = list(dict.fromkeys(known))
-    if wanted is None:
-        if len(there) == 1:
-            return there[0]
-        told = ", ".join(str(k) for k in there[:8]) or "none"
-        raise LightmeterError(f"the picture shows one {what}, and there are {len(there)}: {told}. Name one: {what}=..")
-    for one in there:
-        if str(one) == str(wanted):
-            return one
-    names = [str(k) for k in there]
-    raise LightmeterError(
-        f"there is no {what} {str(wanted)!r}.{suggest(str(wanted), names)} There are: {', '.join(names[:8])}."
-    )
+    low, high = (float(b) for b in bounds)
+    if math.isfinite(low) and math.isfinite(high):
+        return LITTLE * (high - low)
+    return LITTLE * max((abs(v) for v in values if v is not None and math.isfinite(v)), default=0.0)
 
 
-def measure_of(wanted: Any, known: Iterable[Any]) -> Any:
-    """The measure that is wanted, as itself or in any notation of it; or the only one there is.
+def margin_of(measure: Any, values: Iterable[float] = ()) -> float:
+    """The least difference of a measure that counts."""
+    return margin(measure.bounds, values)
 
-    Raises
-    ------
-    LightmeterError
-        Where there is no such one, or several and none is named.
+
+def counts(difference: float, least: float) -> bool:
+    """Whether a difference is as large as it must be, in either direction; one of rounding never is.
+
+    Examples
+    --------
+    >>> counts(0.01, 0.01), counts(0.78 - 0.79, 0.01), counts(0.0099, 0.01), counts(0.0, 0.0)
+    (True, True, False, False)
     """
-    if isinstance(wanted, str) and all(str(k) != wanted for k in known):
-        wanted = parse(wanted, kind="measure")
-    return one_of("measure", wanted, known)
+    return abs(difference) > 0 and abs(difference) >= least * (1 - _ROUNDING)

@@ -9,12 +9,23 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.glossary import meanings, rules
+from lightmeter.findings.language import (
+    NEAR,
+    better_first,
+    brief,
+    counted,
+    counts,
+    listed,
+    margin_of,
+    number,
+    quoted,
+    short_names,
+    way,
+)
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.margins import NEAR, counts, margin_of
+from lightmeter.plots.chart import Chart, altair, inline
 from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
-from lightmeter.plots.rules_in_words import meanings, rules
-from lightmeter.plots.words import better_first, brief, counted, listed, number, quoted, short_names, way
 from lightmeter.results.result import Result
 
 if TYPE_CHECKING:

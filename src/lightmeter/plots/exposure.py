@@ -7,22 +7,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.glossary import exposure_words, meanings, rules
+from lightmeter.findings.language import ALIKE, brief, counted, counts, group_name, listed, number, short_names
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.margins import ALIKE, counts
+from lightmeter.plots.chart import Chart, altair, inline, measure_of, one_of
 from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
-from lightmeter.plots.rules_in_words import meanings, rules
-from lightmeter.plots.users_in_words import exposure_words
-from lightmeter.plots.words import (
-    brief,
-    counted,
-    group_name,
-    listed,
-    measure_of,
-    number,
-    one_of,
-    short_names,
-)
 from lightmeter.results.result import Result
 from lightmeter.results.text import printable
 

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Floats
+from lightmeter.findings.language import better_first, measured
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.chart import Chart, altair, inline
 from lightmeter.plots.contours import SIDE, to_pixels
 from lightmeter.plots.labels import Box, along, places, written
 from lightmeter.plots.over_queries import means_over_queries
-from lightmeter.plots.words import better_first, measured
 from lightmeter.results.result import Result
 
 

@@ -11,14 +11,13 @@ import polars as pl
 from lightmeter.data.collection import Collection
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.evaluation.evaluate import evaluate, ranked_context
+from lightmeter.findings.glossary import rules, target_words
+from lightmeter.findings.language import better_first, brief, counts, listed, margin_of, number, quoted, short_names
 from lightmeter.measures.block import Block
 from lightmeter.measures.context import Context, Unknown
 from lightmeter.measures.group_targets import distribution
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.margins import counts, margin_of
-from lightmeter.plots.rules_in_words import rules, target_words
-from lightmeter.plots.words import better_first, brief, listed, number, quoted, short_names
+from lightmeter.plots.chart import Chart, altair, inline
 from lightmeter.terms.notation import parse
 
 _RULES = ("ties", "unknown")

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.glossary import meanings
+from lightmeter.findings.language import TAU, counted, counts, listed
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.margins import TAU, counts
-from lightmeter.plots.rules_in_words import meanings
-from lightmeter.plots.telling_apart import column_names
-from lightmeter.plots.words import counted, listed
+from lightmeter.plots.chart import Chart, altair, inline
+from lightmeter.plots.significance import column_names
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison

@@ -1,16 +1,83 @@
-"""Writing a picture to a file: PNG, SVG, PDF, or a page that needs no network."""
+"""A chart: Vega-Altair loaded when a picture is drawn, the data within it, what it shows of a result, and its file."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from lightmeter.errors import LightmeterError, MissingExtraError
+import polars as pl
+
+from lightmeter.errors import LightmeterError, MissingExtraError, suggest
 from lightmeter.io.files import write_whole
-from lightmeter.plots.backend import Chart, altair
+from lightmeter.terms.notation import parse
+
+#: A Vega-Altair chart: layered, faceted or concatenated. Its types are not known where altair is not installed.
+Chart: TypeAlias = Any
+
+
+def altair() -> Any:
+    """The module altair.
+
+    Raises
+    ------
+    MissingExtraError
+        Where it is not installed.
+    """
+    try:
+        import altair as alt
+    except ImportError:
+        raise MissingExtraError("altair", "report", "drawing") from None
+    return alt
+
+
+def inline(frame: pl.DataFrame) -> Any:
+    """The rows of a frame as data of a chart, so that no other file is needed and no limit on rows applies.
+
+    NaN and infinities become null: JSON has no other word for them.
+    """
+    floats = [n for n, t in frame.schema.items() if t.is_float()]
+    clean = frame.with_columns(pl.when(pl.col(n).is_finite()).then(pl.col(n)).alias(n) for n in floats)
+    return altair().InlineData(values=clean.to_dicts())
+
+
+def one_of(what: str, wanted: Any, known: Iterable[Any]) -> Any:
+    """The one of several that is wanted, or the only one there is.
+
+    Raises
+    ------
+    LightmeterError
+        Where there is no such one, or several and none is named.
+    """
+    there = list(dict.fromkeys(known))
+    if wanted is None:
+        if len(there) == 1:
+            return there[0]
+        told = ", ".join(str(k) for k in there[:8]) or "none"
+        raise LightmeterError(f"the picture shows one {what}, and there are {len(there)}: {told}. Name one: {what}=..")
+    for one in there:
+        if str(one) == str(wanted):
+            return one
+    names = [str(k) for k in there]
+    raise LightmeterError(
+        f"there is no {what} {str(wanted)!r}.{suggest(str(wanted), names)} There are: {', '.join(names[:8])}."
+    )
+
+
+def measure_of(wanted: Any, known: Iterable[Any]) -> Any:
+    """The measure that is wanted, as itself or in any notation of it; or the only one there is.
+
+    Raises
+    ------
+    LightmeterError
+        Where there is no such one, or several and none is named.
+    """
+    if isinstance(wanted, str) and all(str(k) != wanted for k in known):
+        wanted = parse(wanted, kind="measure")
+    return one_of("measure", wanted, known)
+
 
 FORMATS = ("png", "svg", "pdf", "html")
 #: Pixels of a PNG for each pixel of the chart: sharp on a screen and in print.

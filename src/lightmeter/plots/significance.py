@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.glossary import meanings
+from lightmeter.findings.language import LITTLE, brief, counted, counts, listed, number, percent, quoted, short_names
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.margins import LITTLE, counts
-from lightmeter.plots.rules_in_words import meanings
-from lightmeter.plots.words import brief, counted, listed, number, percent, quoted, short_names
+from lightmeter.plots.chart import Chart, altair, inline
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison

@@ -9,11 +9,10 @@ import polars as pl
 
 from lightmeter.auditing.result import AuditResult
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.glossary import exposure_words
+from lightmeter.findings.language import LITTLE, counted, group_name, listed
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.margins import LITTLE
-from lightmeter.plots.users_in_words import exposure_words
-from lightmeter.plots.words import counted, group_name, listed, one_of
+from lightmeter.plots.chart import Chart, altair, inline, one_of
 
 _MOST = 6
 FOUR_FIFTHS = 0.8

@@ -8,23 +8,13 @@ import numpy as np
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.glossary import meanings, rules, user_words
+from lightmeter.findings.language import better_first, brief, counted, listed, number, short_names
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair
+from lightmeter.plots.chart import Chart, altair, measure_of, one_of
 from lightmeter.plots.policy_gaps import LEVEL, gap_finding, gaps_frame
 from lightmeter.plots.policy_panels import PANEL, areas_panel, gaps_panel
-from lightmeter.plots.rules_in_words import meanings, rules
-from lightmeter.plots.scatter import FEWEST_ORDERED
-from lightmeter.plots.users_in_words import user_words
-from lightmeter.plots.words import (
-    better_first,
-    brief,
-    counted,
-    listed,
-    measure_of,
-    number,
-    one_of,
-    short_names,
-)
+from lightmeter.plots.tradeoff import FEWEST_ORDERED
 from lightmeter.results.result import Result
 from lightmeter.results.text import printable
 from lightmeter.terms.notation import parse

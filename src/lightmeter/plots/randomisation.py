@@ -11,24 +11,12 @@ import numpy as np
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.glossary import meanings, policy_words, rules, user_words
+from lightmeter.findings.language import brief, counted, course, listed, margin, number, quoted, short_names, way
 from lightmeter.measures.exposure import EED
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
-from lightmeter.plots.groups_shown import noun
-from lightmeter.plots.margins import margin
-from lightmeter.plots.rules_in_words import meanings, policy_words, rules
-from lightmeter.plots.users_in_words import user_words
-from lightmeter.plots.words import (
-    brief,
-    counted,
-    course,
-    listed,
-    number,
-    one_of,
-    quoted,
-    short_names,
-    way,
-)
+from lightmeter.plots.chart import Chart, altair, inline, one_of
+from lightmeter.plots.exposure import noun
 from lightmeter.results.result import Result
 from lightmeter.terms.notation import parse
 

@@ -10,22 +10,21 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.glossary import meanings, rules
+from lightmeter.findings.language import better_first, brief, counts, listed, margin_of, number, quoted, short_names
 from lightmeter.plots import theme
-from lightmeter.plots.backend import Chart, altair, inline
+from lightmeter.plots.chart import Chart, altair, inline, one_of
 from lightmeter.plots.contours import SIDE, to_pixels
-from lightmeter.plots.dots import axis, domain_of, points
 from lightmeter.plots.labels import along
-from lightmeter.plots.margins import counts, margin_of
 from lightmeter.plots.over_queries import NO_TEST
-from lightmeter.plots.rules_in_words import meanings, rules
-from lightmeter.plots.scatter import (
+from lightmeter.plots.points import axis, domain_of, points
+from lightmeter.plots.tradeoff import (
     best_corner,
     points_frame,
     some,
     told_queries,
     two_measures,
 )
-from lightmeter.plots.words import better_first, brief, listed, number, one_of, quoted, short_names
 from lightmeter.results.result import Result
 
 
