@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.auditing import coarse, resample
-from lightmeter.auditing.ranked import RankedTable
-from lightmeter.auditing.sums import Asked, Sums, observed
+from lightmeter.auditing import bootstrap
+from lightmeter.auditing.bootstrap import resample_blocks, resample_rows
+from lightmeter.auditing.divergence import block_edges, divergence_interval, ndkl, ndkl_of_blocks, sample_rankings
+from lightmeter.auditing.ranking import GroupSums, RankedTable, Scope, group_sums
 from lightmeter.io.tables import Source
 from lightmeter.statistics.exact import fisher, shift_one
 from lightmeter.statistics.intervals import clopper_pearson, percentile, rate_difference, rate_ratio, simultaneous
@@ -34,7 +35,7 @@ def people(n: int, seed: int, levels: int | None = None) -> tuple[np.ndarray, np
     return score, group, (rng.random(n) < 0.2 + 0.1 * group).astype(float)
 
 
-def everything(sums: Sums) -> dict[object, np.ndarray]:
+def everything(sums: GroupSums) -> dict[object, np.ndarray]:
     parts: dict[object, np.ndarray] = {("top", k): v for k, v in sums.top.items()}
     parts |= dict(sums.exposure)
     named = {name: getattr(sums, name) for name in ("score", "above", "over", "label")}
@@ -47,19 +48,19 @@ def test_a_resample_is_the_ranking_of_the_rows_drawn(ties: str, monkeypatch: pyt
     score, group, label = people(60, 3, levels=3)
     table = ranked(score, ties)
     codes, merit = group[table.order], label[table.order]
-    asked = Asked(USERS, (None, 1, 7, 20, 59), 0.5)
+    scope = Scope(USERS, (None, 1, 7, 20, 59), 0.5)
     drawn: list[np.ndarray] = []
-    true = resample.Strata.copies
+    true = bootstrap.Strata.copies
 
-    def copies(self: resample.Strata, rng: np.random.Generator) -> np.ndarray:
+    def copies(self: bootstrap.Strata, rng: np.random.Generator) -> np.ndarray:
         drawn.append(true(self, rng))
         return drawn[-1]
 
-    monkeypatch.setattr(resample.Strata, "copies", copies)
-    sums = resample.resampled(table, codes, 3, merit, asked, 20, np.random.default_rng(0))
+    monkeypatch.setattr(bootstrap.Strata, "copies", copies)
+    sums = resample_rows(table, codes, 3, merit, scope, 20, np.random.default_rng(0))
     for r, many in enumerate(drawn):
         again = ranked(np.repeat(table.score, many), ties)
-        expected = observed(again, np.repeat(codes, many), 3, np.repeat(merit, many), asked)
+        expected = group_sums(again, np.repeat(codes, many), 3, np.repeat(merit, many), scope)
         for name, value in everything(expected).items():
             np.testing.assert_allclose(everything(sums)[name][r], value[0], atol=1e-9, err_msg=f"{name}")
         assert np.bincount(codes, many).tolist() == np.bincount(codes).tolist()
@@ -70,11 +71,11 @@ def test_the_head_alone_is_distributed_as_within_the_whole(ties: str):
     score, group, label = people(2000, 4, levels=40)
     table = ranked(score, ties)
     codes, merit = group[table.order], label[table.order]
-    asked = Asked(USERS, (50, 100))
-    depth = resample.depth_for(table, 100)
+    scope = Scope(USERS, (50, 100))
+    depth = bootstrap.depth_for(table, 100)
     assert depth < 400
-    one = resample.resampled(table, codes, 3, merit, asked, 1000, np.random.default_rng(1))
-    two = resample.resampled(table, codes, 3, merit, asked, 1000, np.random.default_rng(2), depth=depth)
+    one = resample_rows(table, codes, 3, merit, scope, 1000, np.random.default_rng(1))
+    two = resample_rows(table, codes, 3, merit, scope, 1000, np.random.default_rng(2), depth=depth)
     close(one, two, 1000)
 
 
@@ -82,14 +83,14 @@ def test_blocks_are_distributed_as_single_rows():
     score, group, label = people(12_000, 5, levels=30)
     table = ranked(score)
     codes, merit = group[table.order], label[table.order]
-    asked = Asked(USERS, (None, 100, 6000, 10_000), 0.3)
-    now = observed(table, codes, 3, merit, asked)
-    one = resample.resampled(table, codes, 3, merit, asked, 300, np.random.default_rng(1))
-    two = coarse.resampled(table, codes, 3, merit, asked, now, 300, np.random.default_rng(2))
+    scope = Scope(USERS, (None, 100, 6000, 10_000), 0.3)
+    now = group_sums(table, codes, 3, merit, scope)
+    one = resample_rows(table, codes, 3, merit, scope, 300, np.random.default_rng(1))
+    two = resample_blocks(table, codes, 3, merit, scope, now, 300, np.random.default_rng(2))
     close(one, two, 300)
 
 
-def close(one: Sums, two: Sums, many: int) -> None:
+def close(one: GroupSums, two: GroupSums, many: int) -> None:
     """Means within four standard errors, deviations within a fifth."""
     for name, a in everything(one).items():
         b = everything(two).get(name)
@@ -299,9 +300,6 @@ def test_groups_that_are_masked_have_no_curve():
 @pytest.mark.parametrize(("groups", "shift", "cutoff"), [(2, 0.0, 400), (2, 0.5, 400), (2, 0.5, 60), (3, 1.0, 400)])
 def test_ndkl_is_covered(groups: int, shift: float, cutoff: int):
     """The mean NDKL of rankings of the same people lies within."""
-    from lightmeter.auditing.divergence import drawn
-    from lightmeter.auditing.prefixes import ndkl
-
     rng = np.random.default_rng(7)
     people = np.repeat(np.arange(groups), [280, 120, 0][:groups] if groups == 2 else [220, 120, 60])
     pool = np.bincount(people, minlength=groups)[None] / 400
@@ -318,7 +316,8 @@ def test_ndkl_is_covered(groups: int, shift: float, cutoff: int):
     target = float(np.mean(values))
     held = 0
     for codes, mine in zip(rankings[:80], values[:80], strict=True):
-        low, high = drawn(codes, groups, np.array([cutoff]), 250, np.random.default_rng(1)).interval(mine, 0, 0.95)
+        sample = sample_rankings(codes, groups, np.array([cutoff]), 250, np.random.default_rng(1))
+        low, high = divergence_interval(mine, sample[:, 0], 0.95)
         assert 0 <= low <= mine <= high
         held += low <= target <= high
     assert held / 80 >= 0.87
@@ -341,25 +340,19 @@ def test_ndkl_of_many_queries_has_the_interval_of_a_mean():
 
 
 def test_a_long_ranking_is_drawn_in_blocks():
-    """Blocks far down change next to nothing: the same draws of a short ranking, with and without them."""
-    from lightmeter.auditing import divergence
-
+    """Blocks far down change next to nothing: NDKL of a long ranking, with and without them."""
     rng = np.random.default_rng(0)
     codes = (rng.random(6000) < np.linspace(0.5, 0.2, 6000)).astype(np.int64)
-    ends = np.array([100, 6000])
-    made = divergence.drawn(codes, 2, ends, 400, np.random.default_rng(1)).value
-    wide = divergence._ndkl(  # every place on its own
-        np.stack([1 - codes, codes], axis=1)[None].cumsum(axis=1).astype(float),
-        np.bincount(codes) / 6000,
-        1 / np.log2(np.arange(1, 6001) + 1),
-        ends - 1,
-    )[0]
-    edges = divergence._edges(6000, 2, ends)
+    ends, pool = np.array([100, 6000]), np.bincount(codes) / 6000
+    sample = sample_rankings(codes, 2, ends, 400, np.random.default_rng(1))
+    single = np.stack([1 - codes, codes], axis=1)[None]
+    wide = ndkl_of_blocks(single, pool, np.arange(6001), ends)[0]  # every rank on its own
+    rank, query = np.arange(1, 6001), np.zeros(6000, dtype=np.int64)
+    exact = [ndkl(codes[:k], 2, rank[:k], query[:k], pool[None])[0] for k in ends]
+    np.testing.assert_allclose(wide, exact, rtol=1e-9)
+    edges = block_edges(2, ends)
     assert len(edges) < 3200
-    counts = np.stack([np.add.reduceat(codes == g, edges[:-1]) for g in (0, 1)], axis=1)[None].cumsum(axis=1)
-    weight = np.add.reduceat(1 / np.log2(np.arange(1, 6001) + 1), edges[:-1])
-    narrow = divergence._ndkl(
-        counts.astype(float), np.bincount(codes) / 6000, weight, np.searchsorted(edges, ends) - 1
-    )[0]
+    blocks = np.stack([np.add.reduceat(codes == g, edges[:-1], dtype=np.int64) for g in (0, 1)], axis=1)[None]
+    narrow = ndkl_of_blocks(blocks, pool, edges, ends)[0]
     np.testing.assert_allclose(narrow, wide, rtol=5e-3)
-    assert (np.abs(np.median(made, axis=0) / wide - 1) < 0.4).all()
+    assert (np.abs(np.median(sample, axis=0) / wide - 1) < 0.4).all()

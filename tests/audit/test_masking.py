@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
 import lightmeter as lm
+from lightmeter.auditing.cells import Cells, Total, cells_of
 from lightmeter.auditing.export import render, render_curve
-from lightmeter.auditing.masking import Cells, Total, suppressed
+from lightmeter.auditing.masking import hidden_lists, suppressed
+from lightmeter.auditing.table import read_audit_table
 
 FORMS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
 Key = tuple[str, str]
@@ -146,9 +148,6 @@ def test_what_is_masked_in_vain_is_shown_again():
 @given(st.integers(0, 10**6))
 def test_the_sums_are_true(seed: int):
     """Every sum that a reader is said to know is 0, or the number of rows."""
-    from lightmeter.auditing.relations import cells_of
-    from lightmeter.auditing.table import read_audit_table
-
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 60))
 
@@ -180,13 +179,11 @@ def test_the_sums_are_true(seed: int):
 
 def test_lists_that_are_not_shown_have_enough_of_each_group_together():
     """c has 4 in the list with a small group, and 20 in each of the others: a second one goes."""
-    from lightmeter.auditing.guards import _whole_lists
-
     counts = np.array([[50, 40, 4], [50, 40, 20], [60, 40, 21], [70, 50, 0]])
     none = np.zeros(3, dtype=bool)
-    assert _whole_lists([counts], [none], 10).tolist() == [True, True, False, False]
-    assert _whole_lists([counts], [np.array([False, False, True])], 10).tolist() == [True, False, False, False]
-    assert _whole_lists([counts[1:]], [none], 10).tolist() == [False] * 3
+    assert hidden_lists([counts], [none], 10).tolist() == [True, True, False, False]
+    assert hidden_lists([counts], [np.array([False, False, True])], 10).tolist() == [True, False, False, False]
+    assert hidden_lists([counts[1:]], [none], 10).tolist() == [False] * 3
 
 
 # --- audits ---------------------------------------------------------------------------------------------------------

@@ -1,50 +1,164 @@
-"""How sure NDKL is: rankings such as this one, the group of each place drawn with the shares of the places around it.
+"""NDKL of an audit, and how sure it is.
 
 A bootstrap of rows would not do. Its copies stand together, so that its prefixes lie further from the pool than those
-of any ranking; and at the head, which weighs most, it can draw no group that has nobody there. So places are drawn on
-their own, from the shares within half their rank and ten places around them, two places with the shares of the pool
-among them. An interval is moved so that the middle of what was drawn is the value: chance only ever adds to a
-divergence, so what is drawn lies above it.
+of any ranking; and at the head, which weighs most, it can draw no group that has nobody there. So rankings such as this
+one are sampled: the group at each rank is drawn on its own, from the shares within half its rank and ten ranks around
+it, two ranks with the shares of the pool among them. An interval is moved so that the middle of the sample is the
+value: chance only ever adds to a divergence, so what is sampled lies above it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from lightmeter.arrays import Floats, Integers
-from lightmeter.auditing.rows import ENOUGH
+from lightmeter.auditing.ranking import Cutoff, RankedTable
+from lightmeter.auditing.rows import ENOUGH, Row
+from lightmeter.auditing.table import Attribute
 from lightmeter.statistics import intervals
+from lightmeter.statistics.resampling import draws
 
-#: places that are looked at one by one; below them blocks of 1/FINE of their rank
+#: ranks that are looked at one by one; below them blocks of 1/FINE of their rank
 SINGLE, FINE = 2048, 256
 #: draws of a group in a block, in all and at a time
-ROOM, AT_ONCE = 12_000_000, 1_000_000
-#: how far around a place: this part of its rank, and so many places; and how many places of the pool beside them
-PART, PLACES, OF_POOL = 0.5, 10, 2.0
+MOST_DRAWS, DRAWS_AT_ONCE = 12_000_000, 1_000_000
+#: how far around a rank: this part of it, and so many ranks; and how many ranks of the pool beside them
+NEAR_PART, NEAR_RANKS, POOL_RANKS = 0.5, 10, 2.0
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """NDKL of drawn rankings, ``[rankings, cutoffs]``."""
+def ndkl_rows(
+    ranked: RankedTable,
+    codes: Integers,
+    attribute: Attribute,
+    share: Floats,
+    cutoffs: list[Cutoff],
+    score: str,
+    level: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> list[Row]:
+    """NDKL of all groups together, one row per cutoff: the mean over the queries.
 
-    value: Floats
-
-    def interval(self, value: float, at: int, level: float) -> tuple[float, float]:
-        """Ends for the value at one cutoff, NaN where there is none."""
-        draws = self.value[:, at]
-        if len(draws) < 2 or np.isnan(value) or np.isnan(draws).any():
-            return float("nan"), float("nan")
-        if len(draws) < ENOUGH:
-            low, high = intervals.normal(np.array([value]), draws[:, None], level)
+    Parameters
+    ----------
+    codes
+        Group at each position, the number of groups where unknown. Masked groups are one group here.
+    share
+        Shares of the groups in the pool of each query, ``[queries, groups]``.
+    """
+    groups, known = share.shape[1], int((codes < share.shape[1]).sum())
+    tied = [ranked.averaged_above(k) for k in cutoffs]
+    each = np.stack([_ndkl_above(ranked, codes, groups, share, k) for k in cutoffs], axis=1)
+    sample = None
+    if resamples and known and not all(tied):
+        if len(ranked.sizes) > 1:
+            sample = sample_queries(each, resamples, rng)
         else:
-            low, high = intervals.percentile(draws[:, None] - float(np.median(draws)) + value, level)
-        return max(float(low[0]), 0.0), max(float(high[0]), 0.0)
+            ends, back = np.unique([k or ranked.longest for k in cutoffs], return_inverse=True)
+            sample = sample_rankings(codes, groups, ends, resamples, rng)[:, back]
+    rows = []
+    for i, k in enumerate(cutoffs):
+        defined = each[~np.isnan(each[:, i]), i]
+        reason = "tied" if tied[i] else None if len(defined) else "no_known_member"
+        value, ends_at = float("nan"), (float("nan"), float("nan"))
+        if reason is None:
+            value = float(defined.mean())
+            ends_at = ends_at if sample is None else divergence_interval(value, sample[:, i], level)
+        rows.append(Row("ndkl", k, attribute.name, None, None, score, value, *ends_at, n=known, reason=reason))
+    return rows
 
 
-def drawn(codes: Integers, groups: int, ends: Integers, resamples: int, rng: np.random.Generator) -> Drawn:
-    """NDKL of rankings drawn around one.
+def _ndkl_above(ranked: RankedTable, codes: Integers, groups: int, share: Floats, cutoff: Cutoff) -> Floats:
+    inside = ranked.rank <= (cutoff or ranked.longest)
+    return ndkl(codes[inside], groups, ranked.rank[inside], ranked.query[inside], share)
+
+
+def ndkl(codes: Integers, groups: int, rank: Integers, query: Integers, pool: Floats) -> Floats:
+    """NDKL of each ranking: the mean over k of KL(shares of the first k, shares of the pool), weighed by 1/log2(k+1).
+
+    In nats, 0 where every prefix has the pool's shares. Shares are among the rows whose group is known. A row of
+    unknown group keeps its rank, and the prefix that ends with it counts; ranks above the first known one are left out.
+
+    ``KL_k = (sum_a c_a ln c_a - sum_a c_a ln q_a)/N_k - ln N_k`` with the counts c of the first k, and a step changes
+    the count of one group only: the cost does not depend on how many groups there are.
+
+    Parameters
+    ----------
+    codes
+        Group of each row, ``groups`` where unknown.
+    rank, query
+        1-based rank of each row, and its ranking; the rows of one ranking stand together, by rank.
+    pool
+        Shares of the groups in the pool, ``[rankings, groups]``.
+
+    Returns
+    -------
+    array
+        One value per ranking, NaN where no group is known.
+
+    Examples
+    --------
+    >>> ranking = np.array([0, 0, 1, 1, 0, 1])
+    >>> ndkl(ranking, 2, np.arange(1, 7), np.zeros(6, dtype=np.int64), np.array([[0.5, 0.5]])).round(12).tolist()
+    [0.353010028377]
+
+    An unknown second, fourth and fifth: KL is ln 2 at ranks 1 and 2, and 0 below.
+
+    >>> ndkl(np.array([0, 2, 1, 2, 2]), 2, np.arange(1, 6), np.zeros(5, dtype=np.int64), np.array([[0.5, 0.5]]))
+    array([0.383...])
+    """
+    known = codes < groups
+    out = np.full(len(pool), np.nan)
+    if not known.any():
+        return out
+    new = np.append(True, query[1:] != query[:-1])
+    first = np.flatnonzero(new)[np.cumsum(new) - 1]
+    cell = query * (groups + 1) + codes
+    order = np.argsort(cell, kind="stable")
+    sorted_cell = cell[order]
+    starts = np.append(True, sorted_cell[1:] != sorted_cell[:-1])
+    before = np.empty(len(codes))
+    before[order] = np.arange(len(codes)) - np.flatnonzero(starts)[np.cumsum(starts) - 1]
+    before = before[known]
+    after = before + 1
+    step = np.zeros(len(codes))
+    step[known] = after * np.log(after) - before * np.log(np.maximum(before, 1.0))
+    step[known] -= np.log(pool[query[known], codes[known]])
+    total, count = (np.append(0.0, np.cumsum(one)) for one in (step, known))
+    many = count[1:] - count[first]
+    some = many > 0
+    divergence = (total[1:] - total[first])[some] / many[some] - np.log(many[some])
+    weight = 1.0 / np.log2(rank[some] + 1.0)
+    mass = np.bincount(query[some], weight, minlength=len(pool))
+    far = np.bincount(query[some], weight * np.maximum(divergence, 0.0), minlength=len(pool))
+    out[mass > 0] = far[mass > 0] / mass[mass > 0]
+    return out
+
+
+def divergence_interval(value: float, sample: Floats, level: float) -> tuple[float, float]:
+    """Ends of the interval of a value from sampled ones, NaN where there is none."""
+    if len(sample) < 2 or np.isnan(value) or np.isnan(sample).any():
+        return float("nan"), float("nan")
+    if len(sample) < ENOUGH:
+        low, high = intervals.normal(np.array([value]), sample[:, None], level)
+    else:
+        low, high = intervals.percentile(sample[:, None] - float(np.median(sample)) + value, level)
+    return max(float(low[0]), 0.0), max(float(high[0]), 0.0)
+
+
+def sample_queries(each: Floats, resamples: int, rng: np.random.Generator) -> Floats:
+    """The mean over queries drawn again, ``[resamples, cutoffs]``; ``each`` is ``[queries, cutoffs]``, NaN where
+    undefined.
+    """
+    defined = ~np.isnan(each)
+    wide = np.concatenate([np.where(defined, each, 0.0), defined], axis=1)
+    out = np.concatenate([w @ wide for w in draws(len(each), resamples, rng, wide=wide.shape[1])])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(out[:, : each.shape[1]] / out[:, each.shape[1] :])
+
+
+def sample_rankings(codes: Integers, groups: int, ends: Integers, resamples: int, rng: np.random.Generator) -> Floats:
+    """NDKL of rankings sampled around one, ``[rankings, cutoffs]``.
 
     Parameters
     ----------
@@ -53,32 +167,29 @@ def drawn(codes: Integers, groups: int, ends: Integers, resamples: int, rng: np.
     ends
         Down to which rank NDKL looks, rising.
     resamples
-        How many rankings are wished for; fewer are drawn where there are many groups.
+        How many rankings are wished for; fewer are sampled where there are many groups.
     """
-    edges = _edges(len(codes), groups, ends)
+    edges = block_edges(groups, ends)
     width = np.diff(edges)
     near = _shares_near(codes, groups, edges)
     pool = np.bincount(codes, minlength=groups + 1)[:groups]
     pool = pool / max(pool.sum(), 1)
     if not near[:, groups].any():  # nobody is unknown
         near = near[:, :groups]
-    weight = np.add.reduceat(1.0 / np.log2(np.arange(1, edges[-1] + 1) + 1.0), edges[:-1])
-    at = np.searchsorted(edges, ends) - 1
-    cells = near.size
-    many = int(min(resamples, max(ROOM // cells, ENOUGH)))
-    step = max(AT_ONCE // cells, 1)
-    out = np.empty((many, len(ends)))
-    for start in range(0, many, step):
-        some = min(step, many - start)
-        counts = rng.multinomial(width, near, size=(some, len(width)))[:, :, :groups]
-        out[start : start + some] = _ndkl(counts.cumsum(axis=1).astype(np.float64), pool, weight, at)
-    return Drawn(out)
+    size = int(min(resamples, max(MOST_DRAWS // near.size, ENOUGH)))
+    step = max(DRAWS_AT_ONCE // near.size, 1)
+    out = np.empty((size, len(ends)))
+    for start in range(0, size, step):
+        part = slice(start, min(start + step, size))
+        counts = rng.multinomial(width, near, size=(part.stop - start, len(width)))[:, :, :groups]
+        out[part] = ndkl_of_blocks(counts, pool, edges, ends)
+    return out
 
 
-def _edges(n: int, groups: int, ends: Integers) -> Integers:
-    """Where blocks begin and end: single places first, then longer ones; every cutoff is an end."""
+def block_edges(groups: int, ends: Integers) -> Integers:
+    """Where blocks begin and end: single ranks first, then longer ones; every cutoff is an end."""
     last = int(ends[-1])
-    part = min(1.0, ROOM / (200.0 * (groups + 1)) / (SINGLE + 6.0 * FINE))
+    part = min(1.0, MOST_DRAWS / (200.0 * (groups + 1)) / (SINGLE + 6.0 * FINE))
     single = min(max(int(SINGLE * part), 50), last)
     fine = max(FINE * part, 10.0)
     below = np.geomspace(single, last, int(np.ceil(fine * np.log(last / single))) + 1) if last > single else [last]
@@ -90,32 +201,27 @@ def _shares_near(codes: Integers, groups: int, edges: Integers) -> Floats:
     """Shares of the groups, and of the unknown, around each block."""
     n = len(codes)
     middle = (edges[:-1] + edges[1:] + 1) / 2
-    low = np.clip(np.floor(middle / (1 + PART)) - PLACES, 0, n).astype(np.int64)
-    high = np.clip(np.ceil(middle * (1 + PART)) + PLACES, 0, n).astype(np.int64)
+    low = np.clip(np.floor(middle / (1 + NEAR_PART)) - NEAR_RANKS, 0, n).astype(np.int64)
+    high = np.clip(np.ceil(middle * (1 + NEAR_PART)) + NEAR_RANKS, 0, n).astype(np.int64)
     pool = np.bincount(codes, minlength=groups + 1) / n
     out = np.empty((len(middle), groups + 1))
     for group in range(groups + 1):
         upto = np.append(0, np.cumsum(codes == group))
-        out[:, group] = (upto[high] - upto[low] + OF_POOL * pool[group]) / (high - low + OF_POOL)
+        out[:, group] = (upto[high] - upto[low] + POOL_RANKS * pool[group]) / (high - low + POOL_RANKS)
     return out / out.sum(axis=1, keepdims=True)
 
 
-def _ndkl(counts: Floats, pool: Floats, weight: Floats, at: Integers) -> Floats:
-    """NDKL at some blocks, from counts of the first blocks ``[rankings, blocks, groups]``."""
-    known = counts.sum(axis=2)
+def ndkl_of_blocks(counts: Integers, pool: Floats, edges: Integers, ends: Integers) -> Floats:
+    """NDKL down to each of some ranks, from the counts of blocks ``[rankings, blocks, groups]``.
+
+    All prefixes that end in a block have the divergence of the block's end.
+    """
+    so_far = counts.cumsum(axis=1).astype(np.float64)
+    weight = np.add.reduceat(1.0 / np.log2(np.arange(1, edges[-1] + 1) + 1.0), edges[:-1])
+    block = np.searchsorted(edges, ends) - 1
+    known = so_far.sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        inner = np.where(counts > 0, counts * np.log(counts / pool), 0.0).sum(axis=2)
-        far = np.where(known > 0, np.maximum(inner / known - np.log(known), 0.0), 0.0)
-        mass = np.cumsum(weight * (known > 0), axis=1)[:, at]
-        return np.asarray(np.cumsum(weight * far, axis=1)[:, at] / mass)
-
-
-def drawn_queries(each: Floats, resamples: int, rng: np.random.Generator) -> Drawn:
-    """The mean over queries of queries drawn again; ``each`` is ``[queries, cutoffs]``, NaN where undefined."""
-    from lightmeter.statistics.resampling import draws
-
-    there = ~np.isnan(each)
-    wide = np.concatenate([np.where(there, each, 0.0), there], axis=1)
-    out = np.concatenate([w @ wide for w in draws(len(each), resamples, rng, wide=wide.shape[1])])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Drawn(out[:, : each.shape[1]] / out[:, each.shape[1] :])
+        inner = np.where(so_far > 0, so_far * np.log(so_far / pool), 0.0).sum(axis=2)
+        divergence = np.where(known > 0, np.maximum(inner / known - np.log(known), 0.0), 0.0)
+        mass = np.cumsum(weight * (known > 0), axis=1)[:, block]
+        return np.asarray(np.cumsum(weight * divergence, axis=1)[:, block] / mass)

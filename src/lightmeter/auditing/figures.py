@@ -1,4 +1,4 @@
-"""The figures of an audit, from sums by group: rates, exposure, and their ratios and gaps to a reference.
+"""The figures of an audit, from sums by group: shares, exposure, rates, and their ratios and gaps to a reference.
 
 Every figure is an array ``[resamples, groups]`` (for the table as it is: one row), so that a value and its interval
 come from the same lines.
@@ -13,11 +13,13 @@ from typing import Literal
 import numpy as np
 
 from lightmeter.arrays import Booleans, Floats
-from lightmeter.auditing.sums import Cutoff, Sums
+from lightmeter.auditing.ranking import Cutoff, GroupSums
 from lightmeter.models.users import User
 
 #: which rate or mean of the groups a figure rests on, for exact intervals
 Basis = Literal["rate", "rate_ratio", "rate_gap", "share", "top", "fixed", "none"]
+#: for each rate and cutoff the group with the highest one
+HighestRates = dict[tuple[str, Cutoff], int]
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,10 @@ class Figure:
         Whole numbers behind a rate, ``[groups + 1]``, or None.
     basis
         What the figure is, for its interval.
-    because
+    undefined
         The reason where a value is NaN.
+    unknown
+        Whether those of unknown group have a value.
     """
 
     measure: str
@@ -47,20 +51,20 @@ class Figure:
     count: Floats | None = None
     size: Floats | None = None
     basis: Basis = "none"
-    because: str | None = None
+    undefined: str | None = None
     unknown: bool = True
 
 
 @dataclass(frozen=True)
-class Compared:
-    """With whom groups are compared.
+class Comparison:
+    """Which groups the others are compared with.
 
     Attributes
     ----------
     reference
         The group that ratios and gaps of exposure, and gaps of rates, are taken to.
     eligible
-        Which groups can be the one of the highest rate.
+        Which groups can be the one with the highest rate.
     """
 
     reference: int
@@ -68,110 +72,96 @@ class Compared:
 
 
 def figures(
-    sums: Sums, users: tuple[User, ...], compared: Compared, *, binary: bool, best: dict[tuple[str, Cutoff], int]
+    sums: GroupSums, users: tuple[User, ...], comparison: Comparison, *, binary: bool, highest: HighestRates
 ) -> Iterator[Figure]:
-    """All figures, in the order in which they are told.
+    """All figures, in the order in which they are shown.
 
     Parameters
     ----------
     sums
-        What they are made of; what is None there is left out.
+        What they are computed from; what is None there is left out.
     users
-        The user whose attention exposure is, and others beside it.
+        The user model that turns ranks into exposure, and others beside it.
     binary
         Whether the label says yes or no: then it is a selection of its own, that of the whole list.
-    best
+    highest
         Filled with the group of the highest rate where it is empty, read where it is not: so that resamples compare
         with the group that the table compares with.
     """
     for cutoff in dict.fromkeys([None, *sums.top]):
         if cutoff in sums.top:
-            yield from _of_cutoff(sums, cutoff, users, compared, binary, best)
+            yield from _at_cutoff(sums, cutoff, users, comparison, binary, highest)
 
 
-def _of_cutoff(
-    sums: Sums,
+def _at_cutoff(
+    sums: GroupSums,
     cutoff: Cutoff,
     users: tuple[User, ...],
-    compared: Compared,
+    comparison: Comparison,
     binary: bool,
-    best: dict[tuple[str, Cutoff], int],
+    highest: HighestRates,
 ) -> Iterator[Figure]:
-    n, top, ref = sums.count, sums.top[cutoff], compared.reference
+    n, top = sums.count, sums.top[cutoff]
     yield Figure("count", cutoff, top, basis="fixed")
-    share = _over(top, sums.places[cutoff][:, None])
+    share = over(top, sums.selected[cutoff][:, None])
     if cutoff is None:
         yield Figure("pool_share", None, share, basis="fixed")
         if sums.score is not None:
-            yield Figure("mean_score", None, _over(sums.score, n))
+            yield Figure("mean_score", None, over(sums.score, n))
         if sums.label is not None:
             basis: Basis = "rate" if binary else "none"
-            yield Figure("mean_label", None, _over(sums.label, n), None, sums.label[0], n[0], basis)
+            yield Figure("mean_label", None, over(sums.label, n), None, sums.label[0], n[0], basis)
     else:
-        yield Figure("share", cutoff, share, count=top[0], size=sums.places[cutoff][:1], basis="share")
-    yield from _exposure(sums, cutoff, users, ref)
+        yield Figure("share", cutoff, share, count=top[0], size=sums.selected[cutoff][:1], basis="share")
+    yield from _exposure(sums, cutoff, users, comparison.reference)
     if cutoff is not None:
-        yield from _rates("selection_rate", cutoff, top, n, compared, best)
-        yield Figure("skew", cutoff, _skew(top, n), because="none_in_top", basis="top", unknown=False)
+        yield from _rates("selection_rate", cutoff, top, n, comparison, highest)
+        yield Figure("skew", cutoff, _skew(top, n), undefined="none_in_top", basis="top", unknown=False)
         return
-    if binary and sums.label is not None:
-        yield from _rates("selection_rate", None, sums.label, n, compared, best)
-    if sums.above is not None:
-        yield from _rates("above_median", None, sums.above, n, compared, best)
-    if sums.over is not None:
-        yield from _rates("above_threshold", None, sums.over, n, compared, best)
+    selected = sums.label if binary else None
+    for name, count in (("selection_rate", selected), ("above_median", sums.above), ("above_threshold", sums.over)):
+        if count is not None:
+            yield from _rates(name, None, count, n, comparison, highest)
 
 
-def _exposure(sums: Sums, cutoff: Cutoff, users: tuple[User, ...], ref: int) -> Iterator[Figure]:
+def _exposure(sums: GroupSums, cutoff: Cutoff, users: tuple[User, ...], reference: int) -> Iterator[Figure]:
     n = sums.count
-    mean = _over(sums.exposure[users[0], cutoff], n)
+
+    def compared(measure: str, value: Floats, undefined: str | None) -> Figure:
+        return Figure(measure, cutoff, value, reference, basis="top", undefined=undefined, unknown=False)
+
+    mean = over(sums.exposure[users[0], cutoff], n)
     yield Figure("exposure", cutoff, mean, basis="top")
-    yield Figure("exposure_ratio", cutoff, _ratio(mean, ref), ref, basis="top", because="zero_exposure", unknown=False)
-    yield Figure("exposure_gap", cutoff, mean - mean[:, [ref]], ref, basis="top", unknown=False)
+    yield compared("exposure_ratio", _ratio(mean, reference), "zero_exposure")
+    yield compared("exposure_gap", mean - mean[:, [reference]], None)
     if sums.label is not None:
-        merit = _over(sums.label, n)
-        # labels whose sum is too large to compute leave no merit: told as such, not as exposure of 0
-        per = np.where(np.isinf(merit), np.inf, _over(mean, merit))
-        yield Figure("exposure_per_merit", cutoff, per, basis="top", because="zero_merit", unknown=False)
-        yield Figure(
-            "exposure_per_merit_ratio",
-            cutoff,
-            np.where(np.isinf(per) | np.isinf(per[:, [ref]]), np.inf, _ratio(per, ref)),
-            ref,
-            basis="top",
-            because="zero_merit",
-            unknown=False,
-        )
+        merit = over(sums.label, n)
+        # labels whose sum is too large to compute leave no merit: the value is infinite, not an exposure of 0
+        per_merit = np.where(np.isinf(merit), np.inf, over(mean, merit))
+        infinite = np.isinf(per_merit) | np.isinf(per_merit[:, [reference]])
+        ratio = np.where(infinite, np.inf, _ratio(per_merit, reference))
+        yield Figure("exposure_per_merit", cutoff, per_merit, basis="top", undefined="zero_merit", unknown=False)
+        yield compared("exposure_per_merit_ratio", ratio, "zero_merit")
     for user in users[1:]:
-        other = _over(sums.exposure[user, cutoff], n)
-        yield Figure(
-            f"exposure_ratio(user={user})",
-            cutoff,
-            _ratio(other, ref),
-            ref,
-            basis="top",
-            because="zero_exposure",
-            unknown=False,
-        )
+        other = over(sums.exposure[user, cutoff], n)
+        yield compared(f"exposure_ratio(user={user})", _ratio(other, reference), "zero_exposure")
 
 
 def _rates(
-    name: str, cutoff: Cutoff, count: Floats, n: Floats, compared: Compared, best: dict[tuple[str, Cutoff], int]
+    name: str, cutoff: Cutoff, count: Floats, n: Floats, comparison: Comparison, highest: HighestRates
 ) -> Iterator[Figure]:
     """A rate, its ratio to the highest and its gap to the reference."""
-    rate = _over(count, n)
-    if (name, cutoff) not in best:
-        known = np.where(compared.eligible & ~np.isnan(rate[0, :-1]), rate[0, :-1], -1.0)
+    rate, reference = over(count, n), comparison.reference
+    if (name, cutoff) not in highest:
+        known = np.where(comparison.eligible & ~np.isnan(rate[0, :-1]), rate[0, :-1], -1.0)
         # of several that are highest the reference, so that nothing but the table decides
-        highest = known == known.max()
-        best[name, cutoff] = compared.reference if highest[compared.reference] else int(np.argmax(highest))
-    top = best[name, cutoff]
+        best = known == known.max()
+        highest[name, cutoff] = reference if best[reference] else int(np.argmax(best))
+    top = highest[name, cutoff]
+    ratio, gap = _ratio(rate, top), rate - rate[:, [reference]]
     yield Figure(name, cutoff, rate, count=count[0], size=n[0], basis="rate")
-    yield Figure(
-        f"{name}_ratio", cutoff, _ratio(rate, top), top, count[0], n[0], "rate_ratio", "zero_rate", unknown=False
-    )
-    gap = rate - rate[:, [compared.reference]]
-    yield Figure(f"{name}_gap", cutoff, gap, compared.reference, count[0], n[0], "rate_gap", unknown=False)
+    yield Figure(f"{name}_ratio", cutoff, ratio, top, count[0], n[0], "rate_ratio", "zero_rate", unknown=False)
+    yield Figure(f"{name}_gap", cutoff, gap, reference, count[0], n[0], "rate_gap", unknown=False)
 
 
 def _skew(top: Floats, n: Floats) -> Floats:
@@ -183,11 +173,11 @@ def _skew(top: Floats, n: Floats) -> Floats:
     return np.concatenate([value, np.full((len(value), 1), np.nan)], axis=1)
 
 
-def _over(a: Floats, b: Floats) -> Floats:
+def over(a: Floats, b: Floats) -> Floats:
     """a / b, NaN where b is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(b > 0, a / b, np.nan)
 
 
 def _ratio(value: Floats, to: int) -> Floats:
-    return _over(value, value[:, [to]])
+    return over(value, value[:, [to]])

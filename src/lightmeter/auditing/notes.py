@@ -1,64 +1,94 @@
-"""What is said about an audit: the conventions in force, and what to beware of."""
+"""The conventions in force in an audit, its cautions, and its manifest."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lightmeter.arrays import Booleans
-from lightmeter.auditing.compute import FEWEST_QUERIES, One
+from lightmeter.auditing.bootstrap import FEWEST_QUERIES
+from lightmeter.auditing.options import Options
 from lightmeter.auditing.preset import small_categories
-from lightmeter.auditing.ranked import RankedTable
-from lightmeter.auditing.rates import FOUR_FIFTHS
-from lightmeter.auditing.request import Options
+from lightmeter.auditing.ranking import RankedTable
 from lightmeter.auditing.rows import ENOUGH, Row
 from lightmeter.auditing.table import Attribute, AuditTable
-from lightmeter.errors import LightmeterError, suggest
 
+#: ratios below this are described: from here down the selection rules of US agencies look closer
+FOUR_FIFTHS = 0.8
+_RATIOS = ("selection_rate_ratio", "selection_impact_ratio", "impact_ratio", "above_median_ratio")
 _TIES = {
     "file": "score descending, equal scores in the order of the table",
     "error": "refused",
     "expected": "score descending, exposure and selection averaged over equal scores",
 }
 _MOST = 5
-_RATIOS = ("selection_rate_ratio", "selection_impact_ratio", "impact_ratio", "above_median_ratio")
 
 
-def conventions(
-    data: AuditTable,
-    given: Options,
-    base: dict[str, int],
-    hidden: dict[str, Booleans],
-    ranks: dict[str, RankedTable],
-    found: dict[tuple[str, str], One],
-    tests: tuple[int, int],
-    several: bool,
-) -> dict[str, str]:
+@dataclass(frozen=True)
+class Summary:
+    """What conventions and cautions are about.
+
+    Attributes
+    ----------
+    data, options
+        The table, its masked groups merged, and the options of the call.
+    reference, hidden
+        By attribute the index of its reference, and which of its groups are masked.
+    rankings
+        The table ranked by each score.
+    rows
+        All rows of the audit, as they are published.
+    resamples
+        The fewest resamples behind the intervals at cutoffs and behind those of the whole list.
+    tests
+        The number of Fisher tests, and that of the primary cutoff's.
+    """
+
+    data: AuditTable
+    options: Options
+    reference: dict[str, int]
+    hidden: dict[str, Booleans]
+    rankings: dict[str, RankedTable]
+    rows: list[Row]
+    resamples: tuple[int, int]
+    tests: tuple[int, int]
+
+    @property
+    def several(self) -> bool:
+        """Whether the table has several queries."""
+        return self.data.queries is not None and len(self.data.queries) > 1
+
+
+def conventions(audit: Summary) -> dict[str, str]:
     """The rules of a call in words."""
-    tied = ", ".join(f"{score} {r.tied}" for score, r in ranks.items())
+    options, data, hidden = audit.options, audit.data, audit.hidden
+    tied = ", ".join(f"{score} {r.tied}" for score, r in audit.rankings.items())
     out = {
-        "rows": str(len(data)) + (f" in {len(data.queries or [])} queries" if several else ""),
-        "ties": f"{given.ties} ({_TIES[given.ties]}); rows tied: {tied}",
-        "cutoffs": ", ".join(map(str, given.cutoffs)) + ("; " if given.cutoffs else "") + "the whole list",
+        "rows": str(len(data)) + (f" in {len(data.queries or [])} queries" if audit.several else ""),
+        "ties": f"{options.ties} ({_TIES[options.ties]}); rows tied: {tied}",
+        "cutoffs": ", ".join(map(str, options.cutoffs)) + ("; " if options.cutoffs else "") + "the whole list",
     }
-    if given.primary is not None:
-        out["primary cutoff"] = f"{given.primary}, named beforehand"
-    out["exposure"] = f"mean over all members of the group; {given.users[0]}, 0 below the cutoff" + (
-        f"; beside it {', '.join(map(str, given.users[1:]))}" if given.users[1:] else ""
+    if options.primary is not None:
+        out["primary cutoff"] = f"{options.primary}, named beforehand"
+    out["exposure"] = f"mean over all members of the group; {options.users[0]}, 0 below the cutoff" + (
+        f"; beside it {', '.join(map(str, options.users[1:]))}" if options.users[1:] else ""
     )
-    out["reference"] = "; ".join(f"{a.name} {_shown(a, base[a.name], hidden[a.name])}" for a in data.attributes)
+    out["reference"] = "; ".join(
+        f"{a.name} {_name(a, audit.reference[a.name], hidden[a.name])}" for a in data.attributes
+    )
     out["ratios of rates"] = "to the group with the highest rate" + (
-        ", among those of 2% of the rows or more" if given.preset else ""
+        ", among those of 2% of the rows or more" if options.preset else ""
     )
     out["unknown"] = "; ".join(f"{a.name} {_unknown(a, hidden[a.name])}" for a in data.attributes) + (
         "; a row of their own, in no ratio"
     )
-    out["min_cell"] = f"{given.min_cell}: groups of fewer rows are masked, and others where a total would tell" + (
+    out["min_cell"] = f"{options.min_cell}: groups of fewer rows are masked, and others where a total would tell" + (
         "; ndkl takes the masked ones as one group" if any(h.any() for h in hidden.values()) else ""
     )
-    out["intervals"] = _intervals(given, found, several)
-    count, first = tests
+    out["intervals"] = _intervals(audit)
+    count, first = audit.tests
     if count:
         out["tests"] = f"{count} Fisher test{'s' if count > 1 else ''}; fisher_p_holm is adjusted over all of them" + (
             f", at the primary cutoff over its {first}" if first else ""
@@ -68,22 +98,22 @@ def conventions(
     return out
 
 
-def _intervals(given: Options, found: dict[tuple[str, str], One], several: bool) -> str:
-    if not given.resamples:
+def _intervals(audit: Summary) -> str:
+    options, (top, whole) = audit.options, audit.resamples
+    if not options.resamples:
         return "none asked for; those of rates that rest on few rows are exact"
-    least = min(o.resamples for o in found.values()), min(o.whole for o in found.values())
-    if several and not least[0]:
+    if audit.several and not top:
         return f"none: fewer than {FEWEST_QUERIES} queries"
-    drawn = "queries drawn again" if several else "rows drawn again within their group"
-    many = f"{least[0]} resamples" + ("" if least[0] == least[1] else f" at cutoffs, {least[1]} of the whole list")
-    how = "percentile" if least[1] >= ENOUGH else f"normal below {ENOUGH} resamples"
-    exact = "" if several else "; rates that rest on fewer than 10 rows: exact"
-    if not several and given.preset is None:
+    drawn = "queries drawn again" if audit.several else "rows drawn again within their group"
+    many = f"{top} resamples" + ("" if top == whole else f" at cutoffs, {whole} of the whole list")
+    how = "percentile" if whole >= ENOUGH else f"normal below {ENOUGH} resamples"
+    exact = "" if audit.several else "; rates that rest on fewer than 10 rows: exact"
+    if not audit.several and options.preset is None:
         exact += "; ndkl: places drawn like those around them"
-    return f"{given.level:.0%}, bootstrap, {drawn}, {many}, {how}{exact}"
+    return f"{options.level:.0%}, bootstrap, {drawn}, {many}, {how}{exact}"
 
 
-def _shown(attribute: Attribute, index: int, hidden: Booleans) -> str:
+def _name(attribute: Attribute, index: int, hidden: Booleans) -> str:
     return "masked" if hidden[index] else attribute.values[index]
 
 
@@ -91,51 +121,36 @@ def _unknown(attribute: Attribute, hidden: Booleans) -> str:
     return "masked" if hidden[-1] else str(attribute.unknown)
 
 
-def check_inferred(given: Options, data: AuditTable) -> None:
-    """Attributes said to be inferred are among those audited."""
-    columns = list(dict.fromkeys([*(a.name for a in data.attributes), *(p for a in data.attributes for p in a.parts)]))
-    for name in given.inferred:
-        if name not in columns:
-            raise LightmeterError(
-                f"inferred: {name!r} is no group that is asked for.{suggest(str(name), columns)} "
-                f"Accepted: {', '.join(columns)}."
-            )
-
-
-def warnings(
-    data: AuditTable,
-    given: Options,
-    hidden: dict[str, Booleans],
-    ranks: dict[str, RankedTable],
-    rows: list[Row],
-) -> list[str]:
+def cautions(audit: Summary) -> list[str]:
     """What to beware of, one sentence or two each."""
+    options, data = audit.options, audit.data
     out = []
-    for name in given.inferred:
+    for name in options.inferred:
         out.append(
             f"{name} is inferred, not stated by the persons: its errors are not in the intervals, and groups that are "
             "mixed up look more alike than they are"
         )
     for a in data.attributes:
-        gone = int(hidden[a.name].sum())
-        if gone:
-            out.append(f"{a.name}: {gone} groups are masked")
+        hidden = audit.hidden[a.name]
+        masked = int(hidden.sum())
+        if masked:
+            out.append(f"{a.name}: {masked} groups are masked")
         if len(a.values) == 1:
             out.append(f"{a.name}: there is one known group only, so nothing is compared")
-        small = small_categories(a, len(data), hidden[a.name])
+        small = small_categories(a, len(data), hidden)
         if small:
-            apart = "set apart, in no impact ratio" if given.preset else "read their figures with care"
-            out.append(f"{a.name}: under 2% of the rows: {_some(small)}; {apart}")
-        if given.preset and a.unknown and not hidden[a.name][-1]:
+            apart = "set apart, in no impact ratio" if options.preset else "read their figures with care"
+            out.append(f"{a.name}: under 2% of the rows: {_listed(small)}; {apart}")
+        if options.preset and a.unknown and not hidden[-1]:
             out.append(f"{a.name}: {a.unknown} assessed of unknown category, in no rate")
-    out += _divided(given, ranks)
-    if data.label is not None and given.preset is None:
+    out += _ties_at_cutoffs(audit)
+    if data.label is not None and options.preset is None:
         out.append(
             f"figures per merit take {data.label_name} as merit: a label may carry the bias that is looked for, or be "
             "known only of those who were selected"
         )
-    out += _below(rows, data)
-    if given.preset is not None:
+    out += _below_four_fifths(audit)
+    if options.preset is not None:
         out.append(
             "laid out after New York City's rules, 6 RCNY 5-300 and following (Local Law 144 of 2021): scoring_rate is "
             "the share above the median score of all rows, impact ratios are to the highest rate. A layout, not legal "
@@ -144,56 +159,55 @@ def warnings(
     return out
 
 
-def _divided(given: Options, ranks: dict[str, RankedTable]) -> list[str]:
+def _ties_at_cutoffs(audit: Summary) -> list[str]:
     """Cutoffs that divide rows of equal score."""
     out = []
-    for score, ranked in ranks.items():
-        for k in given.cutoffs:
-            inner = (ranked.rank == k) & (ranked.length > k)
-            at = np.flatnonzero(inner)
-            cut = at[ranked.score[at] == ranked.score[at + 1]] if len(at) else at
+    for score, ranked in audit.rankings.items():
+        for k in audit.options.cutoffs:
+            last = np.flatnonzero((ranked.rank == k) & (ranked.length > k))
+            cut = last[ranked.score[last] == ranked.score[last + 1]] if len(last) else last
             if not len(cut):
                 continue
             if len(ranked.sizes) > 1:
                 text = f"{score}: the cutoff {k} divides equal scores in {len(cut)} queries"
             else:
-                many = int(ranked.block_size[ranked.block[cut[0]]])
-                text = f"{score}: the cutoff {k} divides {many} rows of equal score"
+                tied = int(ranked.block_size[ranked.block[cut[0]]])
+                text = f"{score}: the cutoff {k} divides {tied} rows of equal score"
             rule = (
                 "they count in part"
-                if given.ties == "expected"
+                if audit.options.ties == "expected"
                 else "the order of the table decides who is in; ties=expected averages"
             )
             out.append(f"{text}: {rule}")
     return out
 
 
-def _below(rows: list[Row], data: AuditTable) -> list[str]:
+def _below_four_fifths(audit: Summary) -> list[str]:
     """Ratios under four fifths, described."""
-    by_name = {a.name: a for a in data.attributes}
-    low = [r for r in rows if r.measure in _RATIOS and r.value < FOUR_FIFTHS and r.index is not None]
+    values = {a.name: a.values for a in audit.data.attributes}
+    low = []
+    for r in audit.rows:
+        if r.measure in _RATIOS and r.value < FOUR_FIFTHS and r.index is not None:
+            where = "" if r.cutoff is None else f" at {r.cutoff}"
+            model = f" by {r.score}" if len(audit.data.scores) > 1 else ""
+            low.append(f"{r.measure} of {r.attribute} {values[r.attribute][r.index]}{where}{model} {r.value:.3f}")
     if not low:
         return []
-    told = []
-    for r in low:
-        values = by_name[r.attribute].values
-        where = "" if r.cutoff is None else f" at {r.cutoff}"
-        model = f" by {r.score}" if len(data.scores) > 1 else ""
-        told.append(f"{r.measure} of {r.attribute} {values[r.index]}{where}{model} {r.value:.3f}")  # type: ignore[index]
     return [
-        f"below four fifths of the highest rate: {_some(told, '; ')}. Four fifths is a rule of thumb for looking "
+        f"below four fifths of the highest rate: {_listed(low, '; ')}. Four fifths is a rule of thumb for looking "
         "closer; it says nothing about chance (see the intervals and Fisher's test) and is no legal finding"
     ]
 
 
-def _some(texts: list[str], joint: str = ", ") -> str:
+def _listed(texts: list[str], joint: str = ", ") -> str:
     return joint.join(texts[:_MOST]) + (f" and {len(texts) - _MOST} more" if len(texts) > _MOST else "")
 
 
-def manifest(data: AuditTable, given: Options, rules: dict[str, str], told: list[str]) -> dict[str, Any]:
-    """How an audit was made."""
+def manifest(audit: Summary, rules: dict[str, str], notes: list[str]) -> dict[str, Any]:
+    """How an audit was computed."""
     from importlib.metadata import PackageNotFoundError, version
 
+    data, options = audit.data, audit.options
     try:
         number = version("lightmeter")
     except PackageNotFoundError:
@@ -205,10 +219,10 @@ def manifest(data: AuditTable, given: Options, rules: dict[str, str], told: list
         "label": data.label_name,
         "rows": len(data),
         "queries": len(data.queries) if data.queries is not None else None,
-        "users": [str(u) for u in given.users],
-        "preset": given.preset,
+        "users": [str(u) for u in options.users],
+        "preset": options.preset,
         "conventions": rules,
-        "notes": told,
+        "notes": notes,
         "ignored": dict(data.ignored),
         "inputs": [{"name": data.source.name, "files": list(data.source.files)}],
     }

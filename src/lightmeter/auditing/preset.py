@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from lightmeter.auditing.guards import SMALL
+from lightmeter.arrays import Booleans
 from lightmeter.auditing.rows import Row
 from lightmeter.auditing.table import Attribute
 
+#: groups of less than this share of the pool are flagged, and set apart where a rule allows it
+SMALL = 0.02
+#: for each measure of the rules that of the audit
 NAMES = {
     "count": "count",
     "pool_share": "pool_share",
@@ -33,23 +34,19 @@ NAMES = {
     "fisher_p_holm": "fisher_p_holm",
     "selection_rate_ratio_shift_one": "selection_impact_ratio_shift_one",
 }
-RATIOS = ("impact_ratio", "selection_impact_ratio")
-_PAIR = 2
 
 
 def combined(groups: list[str]) -> list[str]:
-    """The groups asked for and, where they are two, their intersection."""
-    if len(groups) == _PAIR and not any("," in g for g in groups):
-        return [*groups, ",".join(groups)]
-    return groups
+    """The requested groups and, where they are two, their intersection."""
+    pair = len(groups) == 2 and not any("," in g for g in groups)
+    return [*groups, ",".join(groups)] if pair else groups
 
 
-def ll144(rows: list[Row], attributes: dict[str, Attribute], total: int) -> list[Row]:
-    """The rows that the rules ask for, by their names; small categories are in no impact ratio."""
-    out = []
+def ll144(rows: list[Row], attribute: Attribute, total: int) -> list[Row]:
+    """The rows of an attribute that the rules ask for, by their names; small categories are in no impact ratio."""
+    counts, out = attribute.counts, []
     for row in rows:
         name = NAMES.get(row.measure)
-        counts = attributes[row.attribute].counts
         unknown = row.index is not None and row.index >= len(counts)
         if name is None or (unknown and name not in ("count", "pool_share")):
             continue
@@ -58,17 +55,16 @@ def ll144(rows: list[Row], attributes: dict[str, Attribute], total: int) -> list
         row = replace(row, measure=name)
         compares = "ratio" in name or name.startswith("fisher")
         if compares and row.index is not None and row.reason != "masked" and counts[row.index] < SMALL * total:
-            lost = float("nan")
-            row = replace(row, value=lost, low=lost, high=lost, reason="small_category")
+            row = row.without_value("small_category")
         out.append(row)
-    place = {name: i for i, name in enumerate(NAMES.values())}
-    return sorted(out, key=lambda r: place[r.measure])
+    position = {name: i for i, name in enumerate(NAMES.values())}
+    return sorted(out, key=lambda r: position[r.measure])
 
 
-def small_categories(attribute: Attribute, total: int, hidden: np.ndarray) -> list[str]:
+def small_categories(attribute: Attribute, total: int, hidden: Booleans) -> list[str]:
     """Names and shares of those set apart, the masked ones excepted."""
     return [
         f"{value} ({count / total:.2%})"
-        for value, count, gone in zip(attribute.values, attribute.counts, hidden, strict=False)
-        if count < SMALL * total and not gone
+        for value, count, masked in zip(attribute.values, attribute.counts, hidden, strict=False)
+        if count < SMALL * total and not masked
     ]

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from lightmeter.arrays import Booleans, Rng
+from lightmeter.arrays import Booleans, Floats, Integers, Rng
 from lightmeter.auditing import notes
 from lightmeter.auditing import preset as presets
-from lightmeter.auditing.compute import One, audit_one
-from lightmeter.auditing.figures import Compared
-from lightmeter.auditing.guards import SMALL, masked, masks, masks_by_query, merged, order_of
-from lightmeter.auditing.queries import query_rows
-from lightmeter.auditing.ranked import RankedTable, Ties
-from lightmeter.auditing.rates import holm
-from lightmeter.auditing.request import Options, check_cutoffs, names, options, references
+from lightmeter.auditing.bootstrap import FEWEST_QUERIES, Progress, resample
+from lightmeter.auditing.curve import Curves, curve_cutoffs
+from lightmeter.auditing.divergence import ndkl_rows
+from lightmeter.auditing.figures import Comparison, HighestRates, figures
+from lightmeter.auditing.masking import display_order, masks, masks_by_query, merge_masked
+from lightmeter.auditing.options import Options, check_cutoffs, check_inferred, column_names, options, references
+from lightmeter.auditing.ranking import RankedTable, Scope, Ties, group_sums
 from lightmeter.auditing.result import AuditResult
-from lightmeter.auditing.rows import Row, frame_of
+from lightmeter.auditing.rows import FigureIntervals, Row, figure_rows, mask_rows, query_frame, rows_frame
+from lightmeter.auditing.significance import fa_ir_rows, fisher_rows, with_holm
 from lightmeter.auditing.table import Attribute, AuditTable, read_audit_table
 from lightmeter.models.users import User
 from lightmeter.statistics.scores import streams
@@ -139,7 +140,7 @@ def audit(
     >>> result.value("selection_rate", "m", cutoff=3)
     0.333333...
     """
-    given = options(
+    checked = options(
         cutoffs=cutoffs,
         primary_cutoff=primary_cutoff,
         users=users,
@@ -152,11 +153,12 @@ def audit(
         threshold=threshold,
         per_query=per_query,
     )
-    wanted = names("group", group)
+    groups = column_names("group", group)
     if preset is not None:
-        wanted = presets.combined(wanted)
-    data = read_audit_table(table, score=names("score", score), group=wanted, label=label, query=query, bins=bins)
-    return _audit(data, given, reference, rng, progress)
+        groups = presets.combined(groups)
+    scores = column_names("score", score)
+    data = read_audit_table(table, score=scores, group=groups, label=label, query=query, bins=bins)
+    return _audit(data, checked, reference, rng, progress)
 
 
 def _audit(
@@ -166,122 +168,193 @@ def _audit(
     rng: Rng,
     progress: Callable[[int, int], None] | None,
 ) -> AuditResult:
-    several = data.queries is not None and len(data.queries) > 1
-    data, hidden, by_list = _guarded(data, given)
+    data, hidden, hidden_by_query = _merge_masked(data, given)
     base = references(reference, data)
-    notes.check_inferred(given, data)
+    check_inferred(given, data)
     generators = streams(rng, len(data.scores) * len(data.attributes))
-    tick = _Steps(progress, len(generators), given.resamples)
-    done = 0
-    # who knows the group of every single place by one attribute and by another knows the groups of both
-    apart = given.min_cell if len(hidden) > 1 and any(h.any() for h in hidden.values()) else 1
-    rows: list[Row] = []
-    curves: list[pl.DataFrame] = []
-    frames: list[pl.DataFrame] = []
-    ranks: dict[str, RankedTable] = {}
-    found: dict[tuple[str, str], One] = {}
+    steps = _Steps(progress, len(generators), given.resamples)
+    # who knows the group at every single rank by one attribute and by another knows the groups of both
+    spacing = given.min_cell if len(hidden) > 1 and any(h.any() for h in hidden.values()) else 1
+    rankings: dict[str, RankedTable] = {}
+    parts: list[_Part] = []
     for score, values in data.scores.items():
-        ranked = RankedTable(values, data.query, given.ties, name=score, source=data.source)
+        ranked = rankings[score] = RankedTable(values, data.query, given.ties, name=score, source=data.source)
         check_cutoffs(given, data, ranked.longest)
-        label = None if data.label is None else data.label[ranked.order]
-        ranks[score] = ranked
         for attribute in data.attributes:
-            compared = Compared(base[attribute.name], _eligible(attribute, hidden[attribute.name], given, len(data)))
-            one = audit_one(
-                ranked,
-                attribute,
-                score,
-                label,
-                data.binary,
-                compared,
-                hidden[attribute.name],
-                given,
-                generators[done],
-                tick.one,
-                apart,
-            )
-            found[score, attribute.name] = one
-            rows += one.rows
-            curves.append(one.curves)
-            if one.each is not None:
-                frames.append(
-                    query_rows(
-                        one,
-                        attribute,
-                        score,
-                        compared,
-                        hidden[attribute.name],
-                        by_list[attribute.name],
-                        given,
-                        data.binary,
-                        data.queries,
-                    )
-                )
-            done += 1
-            tick.reach(done)
-    by_name = {a.name: a for a in data.attributes}
-    shown = [r for a in by_name for r in masked([x for x in rows if x.attribute == a], hidden[a])]
-    if given.preset is not None:
-        shown = presets.ll144(shown, by_name, len(data))
-    whole, tests, primary_tests = holm(shown, given.primary)
-    order = {(s, a): i for i, (s, a) in enumerate((s, a) for s in data.scores for a in by_name)}
-    whole.sort(key=lambda r: order[r.score, r.attribute])
-    frame = frame_of(whole, by_name)
+            subject = _Subject(data, given, score, ranked, attribute, base[attribute.name], hidden[attribute.name])
+            lists, generator = hidden_by_query.get(attribute.name), generators[len(parts)]
+            parts.append(_audit_attribute(subject, lists, spacing, generator, steps.one))
+            steps.reach(len(parts))
+    rows, tests, primary_tests = with_holm([r for part in parts for r in part.rows], given.primary)
+    frame = rows_frame(rows, {a.name: a for a in data.attributes})
     if data.queries is not None:
-        frame = pl.concat([*frames, frame.select(pl.lit(None, dtype=pl.String).alias("query"), pl.all())])
-    rules = notes.conventions(data, given, base, hidden, ranks, found, (tests, primary_tests), several)
-    told = notes.warnings(data, given, hidden, ranks, whole)
-    return AuditResult(
-        frame,
-        pl.concat(curves),
-        rules,
-        tuple(told),
-        notes.manifest(data, given, rules, told),
-        given.preset,
-    )
+        each = [part.queries for part in parts if part.queries is not None]
+        frame = pl.concat([*each, frame.select(pl.lit(None, dtype=pl.String).alias("query"), pl.all())])
+    fewest = (min(p.resamples[0] for p in parts), min(p.resamples[1] for p in parts))
+    summary = notes.Summary(data, given, base, hidden, rankings, rows, fewest, (tests, primary_tests))
+    rules, cautions = notes.conventions(summary), notes.cautions(summary)
+    manifest = notes.manifest(summary, rules, cautions)
+    return AuditResult(frame, pl.concat([p.curves for p in parts]), rules, tuple(cautions), manifest, given.preset)
 
 
-def _guarded(data: AuditTable, given: Options) -> tuple[AuditTable, dict[str, Booleans], dict[str, Booleans]]:
+def _merge_masked(data: AuditTable, given: Options) -> tuple[AuditTable, dict[str, Booleans], dict[str, Booleans]]:
     """The table with the masked groups of each attribute as one, which these are, and which they are in each list."""
-    lists: dict[str, Booleans] = {}
+    by_query: dict[str, Booleans] = {}
     if given.per_query and data.queries is not None:
-        pooled, lists = masks_by_query(data.attributes, given.min_cell, data.query, len(data.queries))
+        pooled, by_query = masks_by_query(data.attributes, given.min_cell, data.query, len(data.queries))
     else:
         pooled = masks(data.attributes, given.min_cell)
     attributes, hidden = [], {}
     for a in data.attributes:
-        if a.name in lists:
-            lists[a.name] = lists[a.name][:, [*order_of(a, pooled[a.name]), -1]]
-        one, hidden[a.name] = merged(a, pooled[a.name])
-        attributes.append(one)
-    return replace(data, attributes=attributes), hidden, lists
+        if a.name in by_query:
+            by_query[a.name] = by_query[a.name][:, [*display_order(a, pooled[a.name]), -1]]
+        merged, hidden[a.name] = merge_masked(a, pooled[a.name])
+        attributes.append(merged)
+    return replace(data, attributes=attributes), hidden, by_query
 
 
-def _eligible(attribute: Attribute, hidden: Booleans, given: Options, total: int) -> Booleans:
-    """Which groups can be the one of the highest rate: those that are shown and, in a preset, not set apart."""
-    eligible: Booleans = ~hidden[:-1]
-    if given.preset is not None and (eligible & (attribute.counts >= SMALL * total)).any():
-        eligible = eligible & (attribute.counts >= SMALL * total)
-    if not eligible.any():
-        eligible[0] = True  # all are masked: any will do, but for one that would tell which rate is the highest
-    return eligible
+@dataclass(frozen=True)
+class _Subject:
+    """One attribute under one score: ``reference`` is the index of its reference, ``hidden`` its masked groups."""
+
+    data: AuditTable
+    options: Options
+    score: str
+    ranked: RankedTable
+    attribute: Attribute
+    reference: int
+    hidden: Booleans
+
+    def codes(self) -> Integers:
+        """The group at each position, the number of groups where it is unknown."""
+        codes = self.attribute.codes
+        return np.where(codes >= 0, codes, len(self.attribute.values)).astype(np.int64)[self.ranked.order]
+
+    def label(self) -> Floats | None:
+        """The label at each position."""
+        return None if self.data.label is None else self.data.label[self.ranked.order]
+
+    def comparison(self) -> Comparison:
+        """The highest rate is that of a group that is shown and, in a preset, not set apart."""
+        eligible: Booleans = ~self.hidden[:-1]
+        large = self.attribute.counts >= presets.SMALL * len(self.data)
+        if self.options.preset is not None and (eligible & large).any():
+            eligible = eligible & large
+        if not eligible.any():
+            eligible[0] = True  # all are masked: any will do, but for one that would tell which rate is the highest
+        return Comparison(self.reference, eligible)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The audit of one attribute under one score.
+
+    ``queries`` are the rows of each query, where they are requested, and ``resamples`` how many of them the intervals
+    at cutoffs and those of the whole list rest on; 0: there are none.
+    """
+
+    rows: list[Row]
+    curves: pl.DataFrame
+    queries: pl.DataFrame | None
+    resamples: tuple[int, int]
+
+
+def _audit_attribute(
+    subject: _Subject, hidden_by_query: Booleans | None, spacing: int, rng: np.random.Generator, progress: Progress
+) -> _Part:
+    """All rows of one attribute under one score; the cutoffs of curves lie ``spacing`` ranks apart."""
+    data, given, ranked, attribute = subject.data, subject.options, subject.ranked, subject.attribute
+    codes, label, comparison, groups = subject.codes(), subject.label(), subject.comparison(), len(attribute.values)
+    several = len(ranked.sizes) > 1
+    resamples = 0 if several and len(ranked.sizes) < FEWEST_QUERIES else given.resamples
+    points = curve_cutoffs(ranked.longest, groups, max(resamples, len(ranked.sizes)), given.cutoffs, spacing)
+    scope = Scope(given.users, (None, *given.cutoffs), given.threshold)
+    curve_scope = replace(scope, cutoffs=tuple(dict.fromkeys([*scope.cutoffs, *points])))
+    table = group_sums(ranked, codes, groups, label, curve_scope)
+    drawn = resample(ranked, codes, groups, label, scope, curve_scope, table, resamples, rng, progress)
+
+    # the table's own figures first: they settle which group has the highest rate
+    sums, highest = table.at(scope.cutoffs), HighestRates()
+    binary = data.binary
+    found = list(figures(sums, given.users, comparison, binary=binary, highest=highest))
+    resampled = {
+        (f.measure, f.cutoff): f
+        for part in (drawn.whole, drawn.top)
+        if part is not None
+        for f in figures(part.at(scope.cutoffs), given.users, comparison, binary=binary, highest=highest)
+    }
+    divided = {k: ranked.divided(k) for k in scope.cutoffs}
+    rows: list[Row] = []
+    for figure in found:
+        how = FigureIntervals(resampled.get((figure.measure, figure.cutoff)), given.level, independent=not several)
+        if several and not resamples:
+            figure = replace(figure, basis="none")
+        count, top = sums.count[0], sums.top[figure.cutoff][0]
+        itself = given.preset is not None
+        for row in figure_rows(figure, how, attribute, subject.score, count, top, subject.hidden, itself=itself):
+            rows.append(row)
+            if not several:
+                rows += fisher_rows(figure, row, divided=divided[figure.cutoff])
+    rows += _prefix_rows(subject, codes, resamples, rng.spawn(1)[0])
+    rows = mask_rows(rows, subject.hidden)
+    if given.preset is not None:
+        rows = presets.ll144(rows, attribute, len(data))
+
+    queries = None
+    if several and hidden_by_query is not None and data.queries is not None:
+        each = group_sums(ranked, codes, groups, label, scope, by_query=True)
+        by_query = figures(each, given.users, comparison, binary=binary, highest=highest)
+        queries = query_frame(
+            by_query, each.count, attribute, subject.score, subject.hidden, hidden_by_query, data.queries
+        )
+    curves = Curves(
+        attribute,
+        subject.score,
+        subject.reference,
+        ~subject.hidden,
+        given.users[0],
+        points,
+        table,
+        drawn.whole,
+        given.level,
+    )
+    many = [0 if d is None else len(d.count) for d in (drawn.top, drawn.whole)]
+    return _Part(rows, curves.frame(), queries, (many[0], many[1]))
+
+
+def _prefix_rows(subject: _Subject, codes: Integers, resamples: int, rng: np.random.Generator) -> list[Row]:
+    """NDKL at each cutoff, and where there is one list FA*IR's test of each group."""
+    ranked, attribute, given = subject.ranked, subject.attribute, subject.options
+    groups, queries = len(attribute.values), len(ranked.sizes)
+    cells = np.bincount(ranked.query * (groups + 1) + codes, minlength=queries * (groups + 1))
+    pool = cells.reshape(queries, groups + 1)[:, :-1].astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        share = pool / pool.sum(axis=1, keepdims=True)
+    out = []
+    cutoffs = [None, *given.cutoffs]
+    for row in ndkl_rows(ranked, codes, attribute, share, cutoffs, subject.score, given.level, resamples, rng):
+        out.append(row)
+        if queries == 1 and row.cutoff is not None and groups > 1:
+            tied = row.reason == "tied"
+            out += fa_ir_rows(codes, attribute, subject.hidden, share[0], row.cutoff, subject.score, tied=tied)
+    return out
 
 
 class _Steps:
-    """How far an audit is, told every hundredth resample."""
+    """Reports how far an audit is, at every hundredth resample."""
 
-    def __init__(self, tell: Callable[[int, int], None] | None, parts: int, resamples: int) -> None:
-        self.tell, self.each = tell, resamples + 1
+    def __init__(self, report: Callable[[int, int], None] | None, parts: int, resamples: int) -> None:
+        self.report, self.each = report, resamples + 1
         self.done, self.total = 0, parts * self.each
 
-    def one(self, _: int) -> None:
+    def one(self) -> None:
         """A resample is done."""
         self.done += 1
-        if self.tell is not None and self.done % 100 == 0:
-            self.tell(min(self.done, self.total), self.total)
+        if self.report is not None and self.done % 100 == 0:
+            self.report(min(self.done, self.total), self.total)
 
     def reach(self, part: int) -> None:
         """An attribute is done under a score."""
         self.done = part * self.each
-        if self.tell is not None:
-            self.tell(self.done, self.total)
+        if self.report is not None:
+            self.report(self.done, self.total)

@@ -13,9 +13,9 @@ from typing import Any
 from lightmeter.auditing.conditions import Check, read_checks
 from lightmeter.auditing.export import render, render_curve
 from lightmeter.auditing.layout import remarks
+from lightmeter.auditing.options import PRESETS
 from lightmeter.auditing.public import audit
-from lightmeter.auditing.ranked import TIES
-from lightmeter.auditing.request import PRESETS
+from lightmeter.auditing.ranking import TIES
 from lightmeter.auditing.result import AuditResult
 from lightmeter.cli.messages import choose, say
 from lightmeter.cli.options import numbers_by_name, resample_count, seed, whole_number

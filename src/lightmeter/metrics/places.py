@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Floats, Integers
-from lightmeter.auditing.ranked import RankedTable, view_of
+from lightmeter.auditing.ranking import RankedTable, view_of
 from lightmeter.errors import InputError, LightmeterError, TermError, suggest
 from lightmeter.io.checks import numbers
 from lightmeter.io.tables import Source

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from lightmeter.arrays import Booleans
-from lightmeter.auditing.guards import masks
+from lightmeter.auditing.masking import masks
+from lightmeter.auditing.options import options
 from lightmeter.auditing.preset import combined
-from lightmeter.auditing.ranked import RankedTable, Ties
-from lightmeter.auditing.request import options
+from lightmeter.auditing.ranking import RankedTable, Ties
 from lightmeter.auditing.table import UNKNOWN, AuditTable, read_audit_table
 from lightmeter.errors import InputError, suggest
 from lightmeter.io.sources import is_path

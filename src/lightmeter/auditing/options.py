@@ -1,4 +1,4 @@
-"""What an audit is asked for, checked against the table."""
+"""The options of an audit, checked by themselves and against the table."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lightmeter.auditing.ranked import TIES, Ties
+from lightmeter.auditing.ranking import TIES, Ties
 from lightmeter.auditing.table import AuditTable
 from lightmeter.errors import LightmeterError, TermError, choice, suggest
 from lightmeter.models.users import User, user_of
 from lightmeter.terms.parameters import Number
 
 PRESETS = ("ll144",)
-_WHOLE = Number(low=1, integer=True)
+_AT_LEAST_1 = Number(low=1, integer=True)
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of an audit in their one form."""
+    """The options of an audit in their one form; the first of ``users`` is that of ``exposure``."""
 
     cutoffs: tuple[int, ...]
     primary: int | None
@@ -57,40 +57,40 @@ def options(
         choice("preset", preset, PRESETS)
     if preset is not None and per_query:
         raise LightmeterError(f"the preset {preset} has no rows by query. Give one of preset and per_query.")
-    asked = [_number("a cutoff", k, _WHOLE) for k in listed(cutoffs)]
-    primary = None if primary_cutoff is None else int(_number("the primary cutoff", primary_cutoff, _WHOLE))
+    ranks = [_number("a cutoff", k, _AT_LEAST_1) for k in as_list(cutoffs)]
+    primary = None if primary_cutoff is None else int(_number("the primary cutoff", primary_cutoff, _AT_LEAST_1))
     if primary is not None:
-        asked.append(primary)
+        ranks.append(primary)
     return Options(
-        tuple(sorted({int(k) for k in asked})),
-        primary,
-        _users(users),
-        ties,
-        int(_number("min_cell", min_cell, _WHOLE)),
-        tuple(listed(inferred)),
-        preset,
-        int(_number("resamples", resamples, Number(low=0, integer=True))),
-        _number("level", level, Number(above=0, below=1)),
-        None if threshold is None else _number("threshold", threshold, Number()),
-        per_query,
+        cutoffs=tuple(sorted({int(k) for k in ranks})),
+        primary=primary,
+        users=_users(users),
+        ties=ties,
+        min_cell=int(_number("min_cell", min_cell, _AT_LEAST_1)),
+        inferred=tuple(as_list(inferred)),
+        preset=preset,
+        resamples=int(_number("resamples", resamples, Number(low=0, integer=True))),
+        level=_number("level", level, Number(above=0, below=1)),
+        threshold=None if threshold is None else _number("threshold", threshold, Number()),
+        per_query=per_query,
     )
 
 
-def listed(given: Any) -> list[Any]:
+def as_list(given: Any) -> list[Any]:
     """One or several as a list."""
     if given is None:
         return []
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        try:
-            return [given] if isinstance(given, str) else list(given)
-        except TypeError:
-            return [given]
-    return list(given)
+    if isinstance(given, str):
+        return [given]
+    try:
+        return list(given)
+    except TypeError:
+        return [given]
 
 
-def names(what: str, given: Any) -> list[str]:
+def column_names(what: str, given: Any) -> list[str]:
     """Names of columns: one or several, each once."""
-    out = listed(given)
+    out = as_list(given)
     if not out:
         raise LightmeterError(f"no {what} is given. Accepted: the name of a column, or several.")
     for name in out:
@@ -112,7 +112,7 @@ def _users(given: Any) -> tuple[User, ...]:
         from lightmeter.models.users import Inverse
 
         return DCG(), Inverse(), RBP(p=0.99)
-    users = tuple(dict.fromkeys(user_of(u) for u in listed(given)))
+    users = tuple(dict.fromkeys(user_of(u) for u in as_list(given)))
     for user in users:
         if user.by_document:
             raise TermError(
@@ -162,6 +162,19 @@ def references(given: str | Mapping[str, str] | None, table: AuditTable) -> dict
             f"reference {given!r} is no value of any group.{suggest(str(given), flat)} Accepted: {known}."
         )
     return out | {a.name: a.values.index(str(given)) for a in having}
+
+
+def check_inferred(given: Options, table: AuditTable) -> None:
+    """Attributes that are named as inferred are among those audited."""
+    columns = list(
+        dict.fromkeys([*(a.name for a in table.attributes), *(p for a in table.attributes for p in a.parts)])
+    )
+    for name in given.inferred:
+        if name not in columns:
+            raise LightmeterError(
+                f"inferred: {name!r} is no group that is asked for.{suggest(str(name), columns)} "
+                f"Accepted: {', '.join(columns)}."
+            )
 
 
 def _some(values: Sequence[str], most: int = 10) -> str:
