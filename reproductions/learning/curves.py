@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lightmeter.exposure.closed import uniform_exposure
+from lightmeter.exposure.ties import uniform_exposure
 from lightmeter.learn.areas import Areas, curve_areas
 from lightmeter.learn.baselines import Pairwise, Pointwise
 from lightmeter.learn.collection import LetorData, generated

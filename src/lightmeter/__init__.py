@@ -22,33 +22,25 @@ if TYPE_CHECKING:
     from lightmeter.evaluation.evaluate import evaluate
     from lightmeter.evaluation.frontier_exposure import frontier_exposure
     from lightmeter.evaluation.sample import sample
+    from lightmeter.exposure.expohedron import decompose
+    from lightmeter.exposure.gradient import exposure_gradient
     from lightmeter.exposure.group_frontier import GroupFrontier, group_frontier
-    from lightmeter.exposure.mixtures import decompose
-    from lightmeter.exposure.public import expected_exposure, rank_marginals
-    from lightmeter.exposure.score_gradient import exposure_gradient
+    from lightmeter.exposure.policy import expected_exposure, rank_marginals
     from lightmeter.io.write_runs import write_run
-    from lightmeter.measures.amortised import MeanExposure
-    from lightmeter.measures.attention import ABR, Count, MeanScore, Share
+    from lightmeter.measures.attention import ABR, ECE, Count, MeanScore, Share
     from lightmeter.measures.base import Measure
     from lightmeter.measures.bias import InputBias, OutputBias, RankingBias, SignedBias
-    from lightmeter.measures.cascade import ERR, gERR, iRBU
-    from lightmeter.measures.divergence_sums import NDKL
     from lightmeter.measures.diversity import ERR_IA, RBP_IA, D_nDCG, Dsharp_nDCG, StRecall, alpha_nDCG
-    from lightmeter.measures.ece import ECE
-    from lightmeter.measures.exposure import EED, EEL, EER
-    from lightmeter.measures.fair import FAIR
-    from lightmeter.measures.gains import DCG, RBP, nDCG
-    from lightmeter.measures.gfr import GFR
-    from lightmeter.measures.groups import AWRF, GF, DeltaGF, DistrSim, MaxDeviation
+    from lightmeter.measures.exposure import EED, EEL, EER, EESpread, nEED, nEEL, nEER
+    from lightmeter.measures.exposure_sums import MeanExposure
+    from lightmeter.measures.groups import AWRF, GF, GFR, DeltaGF, DistrSim, MaxDeviation
     from lightmeter.measures.inequality import IAA, Entropy, GeneralizedEntropy, Gini
     from lightmeter.measures.multisided import JME_AG, JME_AI, JME_GG, JME_GI, JME_IG, JME_II
-    from lightmeter.measures.normalised import nEED, nEEL, nEER
+    from lightmeter.measures.ndkl import NDKL
     from lightmeter.measures.pairwise import Pairwise
+    from lightmeter.measures.prefixes import FAIR, MaxSkew, MinSkew, Skew, rKL, rND, rRD
     from lightmeter.measures.ratios import DIR, DTR, ExposureGap, ExposureRatio, logDP, logEUR, logRUR
-    from lightmeter.measures.relevance import AP, RR, Judged, P, R
-    from lightmeter.measures.rnd import rKL, rND, rRD
-    from lightmeter.measures.skew import MaxSkew, MinSkew, Skew
-    from lightmeter.measures.spread import EESpread
+    from lightmeter.measures.relevance import AP, DCG, ERR, RBP, RR, Judged, P, R, gERR, iRBU, nDCG
     from lightmeter.models.divergences import JSD, KL, NMD, RNOD, TV, W1, Divergence, SqL2
     from lightmeter.models.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
     from lightmeter.models.targets import Equal, Given, Ideal, Pool, Proportional, Relevant, Target, Uniform
@@ -88,32 +80,24 @@ _HOME = {
     "lightmeter.evaluation.evaluate": "evaluate",
     "lightmeter.exposure.group_frontier": "GroupFrontier group_frontier",
     "lightmeter.evaluation.frontier_exposure": "frontier_exposure",
-    "lightmeter.exposure.mixtures": "decompose",
-    "lightmeter.exposure.public": "expected_exposure rank_marginals",
-    "lightmeter.exposure.score_gradient": "exposure_gradient",
+    "lightmeter.exposure.expohedron": "decompose",
+    "lightmeter.exposure.policy": "expected_exposure rank_marginals",
+    "lightmeter.exposure.gradient": "exposure_gradient",
     "lightmeter.statistics.fair_tables": "FairTable fair_table",
     "lightmeter.io.write_runs": "write_run",
     "lightmeter.data.loading": "load",
-    "lightmeter.measures.attention": "ABR Count MeanScore Share",
+    "lightmeter.measures.attention": "ABR Count MeanScore Share ECE",
     "lightmeter.measures.base": "Measure",
-    "lightmeter.measures.exposure": "EED EEL EER",
-    "lightmeter.measures.normalised": "nEED nEEL nEER",
-    "lightmeter.measures.spread": "EESpread",
-    "lightmeter.measures.gfr": "GFR",
-    "lightmeter.measures.groups": "AWRF GF DeltaGF DistrSim MaxDeviation",
-    "lightmeter.measures.cascade": "ERR gERR iRBU",
-    "lightmeter.measures.gains": "DCG RBP nDCG",
-    "lightmeter.measures.relevance": "AP RR Judged P R",
-    "lightmeter.measures.skew": "MaxSkew MinSkew Skew",
-    "lightmeter.measures.divergence_sums": "NDKL",
+    "lightmeter.measures.exposure": "EED EEL EER nEED nEEL nEER EESpread",
+    "lightmeter.measures.groups": "GFR AWRF GF DeltaGF DistrSim MaxDeviation",
+    "lightmeter.measures.relevance": "ERR gERR iRBU DCG RBP nDCG AP RR Judged P R",
+    "lightmeter.measures.prefixes": "MaxSkew MinSkew Skew rKL rND rRD FAIR",
+    "lightmeter.measures.ndkl": "NDKL",
     "lightmeter.measures.ratios": "DIR DTR ExposureGap ExposureRatio logDP logEUR logRUR",
     "lightmeter.measures.inequality": "IAA Entropy GeneralizedEntropy Gini",
-    "lightmeter.measures.amortised": "MeanExposure",
-    "lightmeter.measures.rnd": "rKL rND rRD",
-    "lightmeter.measures.fair": "FAIR",
+    "lightmeter.measures.exposure_sums": "MeanExposure",
     "lightmeter.measures.bias": "InputBias OutputBias RankingBias SignedBias",
     "lightmeter.measures.pairwise": "Pairwise",
-    "lightmeter.measures.ece": "ECE",
     "lightmeter.measures.diversity": "alpha_nDCG D_nDCG Dsharp_nDCG ERR_IA RBP_IA StRecall",
     "lightmeter.measures.multisided": "JME_II JME_IG JME_GI JME_GG JME_AI JME_AG",
     "lightmeter.terms.notation": "parse",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightmeter.exposure.grid import CALLS, _batches
+from lightmeter.exposure.luce import CALLS, _batches
 from lightmeter.io.threads import in_threads
 
 SIDES = st.lists(st.tuples(st.integers(1, 300), st.integers(1, 80)), max_size=60)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.bounds import bounds
-from lightmeter.exposure.group_bounds import group_bounds
+from lightmeter.exposure.bounds import bounds, group_bounds
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.models.users import Attention, User, user_of
 

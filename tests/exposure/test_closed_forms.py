@@ -13,10 +13,16 @@ from tests.exposure.enumeration import exposure, tied_rankings
 from tests.exposure.test_luce import continuations
 
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.closed import oracle_exposure, tied_exposure, uniform_exposure
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.exposure.luce import luce_exposure
-from lightmeter.exposure.ties import blocks_by_score, tied_documents, tied_positions
+from lightmeter.exposure.ties import (
+    blocks_by_score,
+    oracle_exposure,
+    tied_documents,
+    tied_exposure,
+    tied_positions,
+    uniform_exposure,
+)
 from lightmeter.exposure.transposition import sample_transpositions, transposition_exposure, transposition_marginals
 from lightmeter.models.users import Attention, User, user_of
 

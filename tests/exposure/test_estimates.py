@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import lightmeter as lm
-from lightmeter.exposure.estimates import Mixture
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.exposure.luce import luce_exposure
+from lightmeter.exposure.sampling import Mixture
 
 N, DOCS, SIMULATIONS = 50, 100, 2000
 SEEN = 40  # ranks: below, RBP(p=0.5) has views under 1e-12

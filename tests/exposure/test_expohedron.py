@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.expohedron import ROUNDS, decompose, pool, project
+from lightmeter.exposure.expohedron import ROUNDS, decompose_exposure, pool, project
 
 Array = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def test_decomposition(target: Array, view: Array, kind: int) -> None:
     else:
         weight = target + 0.1
         x = np.average([np.roll(full, i) for i in range(n)], axis=0, weights=weight)
-    rankings, probabilities = decompose(x, view)
+    rankings, probabilities = decompose_exposure(x, view)
     assert len(rankings) == len(probabilities) <= n
     assert (probabilities > 0).all()
     assert probabilities.sum() == pytest.approx(1.0, abs=1e-12)
@@ -157,24 +157,24 @@ def test_decomposition_of_a_thousand(kind: str, cut: int | None) -> None:
         "random": project(rng.random(n) * 0.3, view),
         "mixture": np.mean([rng.permutation(full) for _ in range(30)], axis=0),
     }[kind]
-    rankings, probabilities = decompose(x, view)
+    rankings, probabilities = decompose_exposure(x, view)
     assert len(rankings) <= n
     np.testing.assert_allclose(mixed(rankings, probabilities, view), x, atol=1e-9)
 
 
 def test_decomposition_leaves_missing_documents_out() -> None:
-    rankings, probabilities = decompose([np.nan, 0.75, np.nan, 0.75], [1.0, 0.5, 0.5])
+    rankings, probabilities = decompose_exposure([np.nan, 0.75, np.nan, 0.75], [1.0, 0.5, 0.5])
     assert sorted(rankings[0].tolist()) == [1, 3]
     assert probabilities.tolist() == [0.5, 0.5]
-    assert decompose([np.nan], [1.0])[0].shape == (0, 0)
+    assert decompose_exposure([np.nan], [1.0])[0].shape == (0, 0)
 
 
 def test_what_no_policy_can_give_is_refused() -> None:
     with pytest.raises(LightmeterError, match=r"the 1 largest sum to 1\.25, the views of 1 ranks to 1, 0\.25 apart"):
-        decompose([0.25, 1.25], [1.0, 0.5])
+        decompose_exposure([0.25, 1.25], [1.0, 0.5])
     with pytest.raises(LightmeterError, match=r"all sum to 1\.25, .* 0\.25 apart"):
-        decompose([0.75, 0.5], [1.0, 0.5])
+        decompose_exposure([0.75, 0.5], [1.0, 0.5])
     with pytest.raises(LightmeterError, match=r"0\.5 apart"):
-        decompose([1.0, 1.0], [1.0, 0.5])
+        decompose_exposure([1.0, 1.0], [1.0, 0.5])
     with pytest.raises(LightmeterError, match="2 dimensions"):
-        decompose([[1.0, 0.5]], [1.0, 0.5])
+        decompose_exposure([[1.0, 0.5]], [1.0, 0.5])

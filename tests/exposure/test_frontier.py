@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.exposure.test_expohedron import mixed, padded, targets, vertices, views
 
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.expohedron import decompose, project
+from lightmeter.exposure.expohedron import decompose_exposure, project
 from lightmeter.exposure.frontier import Frontier, area, frontier_points, frontiers, mean_frontier
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ def test_points_are_those_of_projections(target: Array, view: Array) -> None:
 @settings(max_examples=30)
 @given(targets, views(), st.sampled_from([0.0, 0.3, 2.0, 1e3, 1e18]))
 def test_points_are_policies(target: Array, view: Array, scale: float) -> None:
-    exposure = mixed(*decompose(project(scale * target, view), view), view)
+    exposure = mixed(*decompose_exposure(project(scale * target, view), view), view)
     eed, eer = frontier_points(target, view, [scale])
     assert exposure @ exposure == pytest.approx(eed[0, 0], abs=1e-9)
     assert exposure @ target == pytest.approx(eer[0, 0], abs=1e-9)

@@ -138,7 +138,7 @@ def test_thin_rankings_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left still sums to 1."""
     wanted = lm.frontier_exposure(collection(1), lm.DCG(), 0.7)
     whole = lm.decompose(wanted, lm.DCG()).unique("sample")["weight"]
-    monkeypatch.setattr("lightmeter.exposure.mixtures.THIN", float(whole.median()))  # type: ignore[arg-type]
+    monkeypatch.setattr("lightmeter.exposure.expohedron.THIN", float(whole.median()))  # type: ignore[arg-type]
     left = lm.decompose(wanted, lm.DCG()).unique("sample")["weight"]
     assert 0 < len(left) < len(whole)
     assert left.sum() == pytest.approx(1.0, abs=1e-12)

@@ -11,7 +11,7 @@ import pytest
 import lightmeter as lm
 from lightmeter.evaluation.evaluate import evaluate
 from lightmeter.measures.block import Block
-from lightmeter.measures.rnd import _PrefixDifference
+from lightmeter.measures.prefixes import _PrefixDifference
 
 SIX = {"g": {"a": "0", "b": "0", "e": "0", "c": "1", "d": "1", "f": "1"}}
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.measures import prefix_counts
+from lightmeter.measures import ndkl
 
 VALUES = 30  # more than are laid out in columns
 
@@ -68,7 +68,7 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(cases(), st.sampled_from([prefix_counts.TRIED, (0,), (1, 2)]))
+@given(cases(), st.sampled_from([ndkl.TRIED, (0,), (1, 2)]))
 def test_as_in_loops(case: dict[str, Any], tried: tuple[int, ...]) -> None:
     rows = [(f"q{i}", f"q{i}d{j}", g) for i, r in enumerate(case["rankings"]) for j, g in enumerate(r)]
     docs = pl.DataFrame(
@@ -78,7 +78,7 @@ def test_as_in_loops(case: dict[str, Any], tried: tuple[int, ...]) -> None:
     c = lm.load(run=run, groups=docs, targets={"a": case["target"]})
     measure = lm.NDKL(by="a", eps=case["eps"], cutoff=case["cutoff"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefix_counts, "TRIED", tried)
+        patch.setattr(ndkl, "TRIED", tried)
         found = lm.evaluate(c, measure, unknown=case["unknown"]).values(measure)
     for value, groups in zip(found, case["rankings"], strict=True):
         wanted = plain(groups, case["target"], case["eps"], case["cutoff"] or len(groups), case["unknown"])
@@ -89,9 +89,9 @@ def test_as_in_loops(case: dict[str, Any], tried: tuple[int, ...]) -> None:
 
 def test_frequent_values_and_counts_are_few() -> None:
     ranking = np.zeros(400, dtype=np.int64)
-    assert prefix_counts._together(ranking, np.full(400, 3), 1) == 3  # all alike: by counts alone
+    assert ndkl._together(ranking, np.full(400, 3), 1) == 3  # all alike: by counts alone
     many = np.r_[300, 200, np.full(398, 1)]
-    assert prefix_counts._together(ranking, many, 1) == 1  # two frequent ones, the others by counts
+    assert ndkl._together(ranking, many, 1) == 1  # two frequent ones, the others by counts
 
 
 def test_unknown_documents_have_mass_in_values_without_a_share() -> None:

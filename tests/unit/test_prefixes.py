@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
-from lightmeter.measures.members import sorted_by, starts_of
+from lightmeter.measures.group_measure import sorted_by, starts_of
 
 GROUPS = {"g": {"a": "x", "b": "y", "c": "x", "d": "z"}, "two": {"a": "x", "b": "y", "c": "x"}}
 RUN = {"q": ["a", "b", "c"]}

@@ -108,7 +108,7 @@ def _number(what: str, value: Any, accepts: Number) -> float:
 
 def _users(given: Any) -> tuple[User, ...]:
     if given is None or given == []:
-        from lightmeter.measures.gains import DCG, RBP
+        from lightmeter.measures.relevance import DCG, RBP
         from lightmeter.models.users import Inverse
 
         return DCG(), Inverse(), RBP(p=0.99)

@@ -14,8 +14,8 @@ from lightmeter.evaluation.reduction import Reduction
 from lightmeter.io.threads import in_threads
 from lightmeter.measures.base import BY_QUERY, Measure, value_of
 from lightmeter.measures.block import Block
+from lightmeter.measures.candidates import mixture
 from lightmeter.measures.context import Context, Missing
-from lightmeter.measures.mixture import mixture
 from lightmeter.models.policies import Policy
 from lightmeter.results.result import Cell
 
@@ -113,7 +113,7 @@ def _judged(measure: Measure) -> str | None:
 
 def _without_unjudged(context: Context, ranked: Ranked, judged: str | None) -> Ranked:
     if judged == "intents":
-        from lightmeter.measures.intents import judged_for_intents
+        from lightmeter.measures.diversity import judged_for_intents
 
         return judged_for_intents(context, ranked)
     return ranked.judged_only() if judged else ranked

@@ -9,9 +9,8 @@ from lightmeter.arrays import Floats
 from lightmeter.data.collection import Collection
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.evaluation.evaluate import ranked_context
-from lightmeter.exposure.expohedron import project
-from lightmeter.exposure.mixtures import by_rank
-from lightmeter.exposure.reach import views
+from lightmeter.exposure.expohedron import by_rank, project
+from lightmeter.exposure.ideal import views
 from lightmeter.measures.target_exposure import target_exposure
 from lightmeter.models.targets import Ideal, Target
 from lightmeter.models.users import User

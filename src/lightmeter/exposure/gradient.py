@@ -6,17 +6,31 @@ With the nodes, P and r of :mod:`lightmeter.exposure.luce`, a cotangent ``lambda
 
 at about the cost of the exposure itself. Adding a constant to all log-weights changes nothing, so the gradient of a
 list sums to 0.
+
+The gradient of exact expected exposure under Plackett-Luce with respect to the scores of documents.
+
+The log-weights are ``y = alpha s`` of raw or rescaled scores s; the gradient by y is that of
+:mod:`lightmeter.exposure.gradient`, and the scaling's own derivative follows by the chain rule:
+
+* ``zscore``, with z the standardised scores and d their deviation: ``alpha/d (g - mean g - z mean(g z))``;
+* ``minmax``, with m the stretched scores and w the width: ``alpha/w g``, of which the lowest score takes off the sum of
+  ``(1 - m) g`` and the highest that of ``m g``.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lightmeter.arrays import Floats, Integers
-from lightmeter.exposure.grid import (
+from lightmeter.arrays import Booleans, Floats, Integers
+from lightmeter.errors import LightmeterError, TermError
+from lightmeter.exposure.luce import (
+    START,
     TINY,
     Lists,
+    cells,
     last_nodes,
     lists,
     over_nodes,
@@ -25,7 +39,9 @@ from lightmeter.exposure.grid import (
     tail_sums,
     windows,
 )
-from lightmeter.exposure.luce import START, cells
+from lightmeter.exposure.policy import log_weights
+from lightmeter.models.policies import PlackettLuce
+from lightmeter.models.users import RBPUser, user_of
 
 STEP = 0.3  # of the trapezoid rule: a derivative's error is 2 pi / h times that of the exposure
 
@@ -113,3 +129,111 @@ def _add_tail(out: Floats, data: Lists, segments: Integers, weight: Floats, star
     tail = toward * own + away * total(toward * slope) + three * other * total(toward)
     mask = np.repeat(np.isin(np.arange(len(data.first)), segments), data.size)
     out[mask] = (tail * data.before[np.repeat(data.first, data.size)])[mask]
+
+
+def exposure_gradient(
+    scores: ArrayLike,
+    cotangent: ArrayLike,
+    grades: ArrayLike | None = None,
+    policy: Any = None,
+    user: Any = None,
+) -> Floats:
+    """How a weighted sum of exposures changes with the scores, exactly: a vector-Jacobian product.
+
+    ``d(sum_d lambda_d eps_d)/d scores`` under Plackett-Luce. With the loss's derivative by exposure for lambda it is
+    the loss's derivative by scores: for EED, ``lambda = 2 eps``; for EER, ``lambda = eps*``.
+
+    Parameters
+    ----------
+    scores
+        ``[n]`` or ``[queries, n]``; NaN where there is no document.
+    cotangent
+        lambda, of the same shape (or one that broadcasts to it).
+    grades
+        Of the same shape, 0 or more; may be left out for RBP.
+    policy
+        ``PlackettLuce(alpha, scores)`` or its notation; by default ``PlackettLuce(alpha=1, scores='raw')``.
+    user
+        ``RBP``, ``Cascade`` or ``ERR``, or the notation.
+
+    Returns
+    -------
+    array
+        Of the shape of ``scores``; 0 where there is no document. Where all scores of a query are equal and are
+        rescaled, 0; where several are lowest or highest under ``minmax``, they share that part equally.
+
+    Raises
+    ------
+    LightmeterError
+        Where the shapes differ, or the exposure has no gradient here: other policies, and users with another view.
+
+    Examples
+    --------
+    Raising the score of one of two equal documents by a little gives it a quarter of 1 - p of that.
+
+    >>> import lightmeter as lm
+    >>> lm.exposure_gradient([0.0, 0.0], [1.0, 0.0], user=lm.RBP(p=0.5)).round(12).tolist()
+    [0.125, -0.125]
+    """
+    from lightmeter.terms.notation import parse
+
+    chosen = PlackettLuce(alpha=1.0, scores="raw") if policy is None else policy
+    chosen = parse(chosen, kind="policy") if isinstance(chosen, str) else chosen
+    chosen = chosen() if isinstance(chosen, type) and issubclass(chosen, PlackettLuce) else chosen
+    if not isinstance(chosen, PlackettLuce):
+        raise TermError(f"the exposure under {chosen} has no gradient by the scores. Accepted: PlackettLuce(alpha=1).")
+    reader = user_of(user)
+    if not reader.by_document and not isinstance(reader, RBPUser):
+        raise TermError(f"the exposure for {reader} has no gradient here. Accepted: RBP, Cascade or ERR.")
+    score = np.asarray(scores, dtype=np.float64)
+    if score.ndim not in (1, 2) or np.isinf(score).any():
+        raise LightmeterError("the scores are no [n] or [queries, n] array of finite numbers (NaN for no document).")
+    grade = np.zeros(score.shape) if grades is None else np.asarray(grades, dtype=np.float64)
+    if grade.shape != score.shape:
+        raise LightmeterError(f"scores have the shape {score.shape} and grades {grade.shape}. Accepted: one shape.")
+    if grades is None and reader.by_document:
+        raise LightmeterError(f"{reader} reads the documents, and grades= is not given. Accepted: a grade a document.")
+    try:
+        weight = np.broadcast_to(np.asarray(cotangent, dtype=np.float64), score.shape)
+    except ValueError:
+        raise LightmeterError(
+            f"scores have the shape {score.shape} and cotangent {np.shape(cotangent)}. Accepted: one shape."
+        ) from None
+    rows, there = np.atleast_2d(score), np.atleast_2d(~np.isnan(score))
+    if not np.isfinite(np.atleast_2d(weight)[there]).all():
+        raise LightmeterError("the cotangent holds a number that is not finite. Accepted: finite numbers.")
+    grade = np.maximum(np.where(there, np.atleast_2d(grade), 0.0), 0.0)
+    reader = reader.with_max_grade(float(grade.max(initial=0.0)) if grades is not None else None)
+    lam = np.where(there, np.atleast_2d(weight), 0.0)
+    by_weight = luce_vjp(log_weights(chosen, rows), reader.continuation(grade), lam)
+    return _by_score(chosen, rows, there, np.where(there, by_weight, 0.0)).reshape(score.shape)
+
+
+def _by_score(policy: PlackettLuce, score: Floats, there: Booleans, gradient: Floats) -> Floats:
+    """From the gradient by the log-weights to that by the scores, whose scaling depends on all of them."""
+    if policy.scores == "raw":
+        return policy.alpha * gradient
+    count = np.maximum(there.sum(axis=1, keepdims=True), 1)
+    s = np.where(there, score, 0.0)
+    top = np.abs(s).max(axis=1, initial=0.0, keepdims=True)
+    unit = np.where(top > 0, top, 1.0)  # so that no square overflows
+    s = s / unit
+    if policy.scores == "minmax":
+        low = np.where(there, s, np.inf).min(axis=1, initial=np.inf, keepdims=True)
+        high = np.where(there, s, -np.inf).max(axis=1, initial=-np.inf, keepdims=True)
+        width = high - low
+        flat = ~(width > 0)
+        wide = np.where(flat, 1.0, width)
+        m = np.where(there & ~flat, (s - low) / wide, 0.0)
+        out = gradient.copy()
+        for end, part in ((low, 1.0 - m), (high, m)):
+            mine = there & (s == end)
+            out -= mine * (gradient * part).sum(axis=1, keepdims=True) / np.maximum(mine.sum(axis=1, keepdims=True), 1)
+        return np.where(there & ~flat, policy.alpha * out / wide / unit, 0.0)
+    off = np.where(there, s - s.sum(axis=1, keepdims=True) / count, 0.0)
+    deviation = np.sqrt((off**2).sum(axis=1, keepdims=True) / count)
+    flat = deviation <= 1e-14
+    d = np.where(flat, 1.0, deviation)
+    z = off / d
+    mean, along = (x.sum(axis=1, keepdims=True) / count for x in (gradient, gradient * z))
+    return np.where(there & ~flat, policy.alpha * (gradient - mean - z * along) / d / unit, 0.0)

@@ -23,19 +23,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from lightmeter.arrays import AnyArray, Floats, Integers
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.grid import (
+from lightmeter.exposure.luce import (
     GONE,
     TINY,
     Lists,
     Windows,
+    geometric_mixture,
     last_nodes,
     lists,
+    luce_exposure,
     scatter,
     starts,
     tail_sums,
     windows,
 )
-from lightmeter.exposure.luce import geometric_mixture, luce_exposure
 
 Complex = NDArray[np.complex128]
 

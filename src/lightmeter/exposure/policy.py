@@ -1,11 +1,18 @@
-"""Expected exposure under a policy, exactly where it can be."""
+"""Expected exposure under a policy, exactly where it can be.
+
+Expected exposure and rank marginals of arrays, for those who have no collection.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lightmeter.arrays import Floats
-from lightmeter.models.policies import Oracle, PlackettLuce, Policy, RankTransposition, Static
+from lightmeter.errors import LightmeterError, TermError
+from lightmeter.models.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
 from lightmeter.models.targets import Uniform
 from lightmeter.models.users import RBPUser, User
 
@@ -53,10 +60,9 @@ def policy_exposure(policy: Policy, score: Floats, grade: Floats, user: User, cu
     array
         ``[queries, n]``; 0 where there is no document.
     """
-    from lightmeter.exposure.closed import oracle_exposure, tied_exposure, uniform_exposure
     from lightmeter.exposure.luce import luce_exposure
     from lightmeter.exposure.marginals import luce_exposure_cut, luce_exposure_view
-    from lightmeter.exposure.ties import blocks_by_score
+    from lightmeter.exposure.ties import blocks_by_score, oracle_exposure, tied_exposure, uniform_exposure
     from lightmeter.exposure.transposition import transposition_exposure
 
     there = ~np.isnan(score)
@@ -81,3 +87,148 @@ def policy_exposure(policy: Policy, score: Floats, grade: Floats, user: User, cu
     if user.by_document:
         return luce_exposure_cut(y, user.continuation(grade), seen)
     return luce_exposure_view(y, user.view_at(np.arange(1.0, seen + 1)))
+
+
+def expected_exposure(
+    scores: ArrayLike,
+    grades: ArrayLike | None = None,
+    policy: Any = None,
+    user: Any = None,
+    cutoff: int | None = None,
+) -> Floats:
+    """Expected exposure of documents under a policy, exactly.
+
+    Parameters
+    ----------
+    scores
+        ``[n]`` or ``[queries, n]``; NaN where there is no document.
+    grades
+        Of the same shape, 0 or more; may be left out where neither the user nor the policy reads them.
+    policy
+        Such as ``PlackettLuce(alpha=1.0, scores='raw')``, or its notation; by default ``Static(ties='expected')``:
+        documents of equal scores in random order.
+    user
+        Such as ``RBP(p=0.5)``, or its notation.
+    cutoff
+        Rank below which nothing is seen, or None.
+
+    Returns
+    -------
+    array
+        Of the shape of ``scores``; 0 where there is no document.
+
+    Raises
+    ------
+    LightmeterError
+        Where the shapes differ, or the policy has no exact exposure for the user.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> policy = lm.PlackettLuce(alpha=1.0, scores="raw")
+    >>> lm.expected_exposure([0.0, 0.0], policy=policy, user=lm.RBP(p=0.5)).round(6).tolist()
+    [0.75, 0.75]
+    """
+    chosen = _term(policy if policy is not None else Static(ties="expected"), "policy", Policy)
+    reader = _term(user, "user", User)
+    score = _numbers("scores", scores)
+    if score.ndim not in (1, 2) or np.isinf(score).any():
+        raise LightmeterError("the scores are no [n] or [queries, n] array of finite numbers (NaN for no document).")
+    grade = np.zeros(score.shape) if grades is None else _numbers("grades", grades)
+    if grade.shape != score.shape:
+        raise LightmeterError(f"scores have the shape {score.shape} and grades {grade.shape}. Accepted: one shape.")
+    if isinstance(chosen, Samples):
+        raise TermError(f"{chosen} is made of given rankings. Accepted: a policy that makes rankings of scores.")
+    if not is_exact(chosen, reader):
+        raise LightmeterError(
+            f"{chosen} has no exact exposure for {reader}, who reads the documents. Accepted: a user who knows the "
+            "rank "
+            "only, such as RBP(p=0.5); or lightmeter.evaluate, which draws rankings."
+        )
+    grade = np.maximum(np.where(np.isnan(score), 0.0, grade), 0.0)
+    reader = reader.with_max_grade(float(grade.max(initial=0.0)) if grades is not None else None)
+    if isinstance(chosen, Static) and chosen.ties != "expected":
+        raise TermError(f"{chosen} orders ties by ids, which arrays have not. Accepted: Static(ties='expected').")
+    rows = np.atleast_2d(score)
+    # rank transposition starts from the ranking by score
+    order = np.argsort(np.where(np.isnan(rows), np.inf, -rows), axis=1, kind="stable")
+    ranked = policy_exposure(
+        chosen, np.take_along_axis(rows, order, 1), np.take_along_axis(np.atleast_2d(grade), order, 1), reader, cutoff
+    )
+    out = np.empty_like(ranked)
+    np.put_along_axis(out, order, ranked, axis=1)
+    return out.reshape(score.shape)
+
+
+def _numbers(name: str, given: ArrayLike) -> Floats:
+    """An array of numbers."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise LightmeterError(
+            f"the {name} are no array of numbers. Accepted: [n] or [queries, n], rows of one length (NaN for no "
+            "document)."
+        ) from None
+
+
+def rank_marginals(scores: ArrayLike, policy: Any = None, depth: int = 20) -> Floats:
+    """Probability of each document at each rank under a policy.
+
+    Parameters
+    ----------
+    scores
+        ``[n]`` or ``[queries, n]``; NaN where there is no document.
+    policy
+        ``PlackettLuce``, ``RankTransposition`` or ``Uniform()``, or its notation.
+    depth
+        Number of ranks from the top.
+
+    Returns
+    -------
+    array
+        ``[n, depth]`` or ``[queries, n, depth]``; columns sum to 1 as far as there are documents.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> policy = lm.PlackettLuce(alpha=1.0, scores="raw")
+    >>> lm.rank_marginals([0.0, 0.0], policy=policy, depth=1).round(6).tolist()
+    [[0.5], [0.5]]
+    """
+    from lightmeter.exposure.marginals import rank_marginals as luce_marginals
+    from lightmeter.exposure.transposition import transposition_marginals
+
+    chosen = _term(policy if policy is not None else PlackettLuce(), "policy", Policy)
+    score = _numbers("scores", scores)
+    if score.ndim not in (1, 2) or np.isinf(score).any():
+        raise LightmeterError("the scores are no [n] or [queries, n] array of finite numbers (NaN for no document).")
+    rows = np.atleast_2d(score)
+    if isinstance(chosen, PlackettLuce):
+        return luce_marginals(log_weights(chosen, rows), depth).reshape(*score.shape, -1)
+    if isinstance(chosen, Uniform):
+        return luce_marginals(np.where(np.isnan(rows), np.nan, 0.0), depth).reshape(*score.shape, -1)
+    if not isinstance(chosen, RankTransposition):
+        raise TermError(
+            f"rank marginals under {chosen} are not given. Accepted: PlackettLuce, RankTransposition, Uniform."
+        )
+    out = np.zeros((*rows.shape, depth))
+    order = np.argsort(np.where(np.isnan(rows), np.inf, -rows), axis=1, kind="stable")
+    lengths = (~np.isnan(rows)).sum(axis=1)
+    for n in np.unique(lengths[lengths > 0]):  # queries of one length share their marginals
+        mine = np.flatnonzero(lengths == n)
+        by_rank = transposition_marginals(int(n), chosen.theta, depth)
+        out[mine[:, None], order[mine, :n], : by_rank.shape[1]] = by_rank
+    return out.reshape(*score.shape, -1)
+
+
+def _term(given: Any, kind: str, base: type) -> Any:
+    """A term from itself, its class or its notation."""
+    from lightmeter.terms.notation import parse
+
+    if isinstance(given, type) and issubclass(given, base):
+        given = parse(given.__name__, kind=kind)
+    if isinstance(given, str):
+        given = parse(given, kind=kind)
+    if not isinstance(given, base):
+        raise TermError(f"the {kind} is {given!r}. Accepted: a {kind} such as RBP(p=0.5) or PlackettLuce(alpha=1).")
+    return given

@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import LightmeterError, choice
-from lightmeter.exposure.closed import oracle_exposure, tied_exposure, uniform_exposure
-from lightmeter.exposure.group_bounds import group_bounds
+from lightmeter.exposure.bounds import group_bounds
 from lightmeter.exposure.luce import luce_exposure
-from lightmeter.exposure.ties import blocks_by_score
+from lightmeter.exposure.ties import blocks_by_score, oracle_exposure, tied_exposure, uniform_exposure
 from lightmeter.learn.readers import reader
 from lightmeter.models.users import User
 from lightmeter.sweeping.areas import areas

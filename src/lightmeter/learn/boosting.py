@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import LightmeterError
-from lightmeter.exposure.closed import oracle_exposure
 from lightmeter.exposure.gradient import luce_vjp
 from lightmeter.exposure.luce import luce_exposure
+from lightmeter.exposure.ties import oracle_exposure
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.readers import reader
 

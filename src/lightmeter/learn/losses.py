@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from lightmeter.errors import LightmeterError, choice
-from lightmeter.exposure.closed import oracle_exposure
+from lightmeter.exposure.ties import oracle_exposure
 from lightmeter.learn.batches import Batch
 from lightmeter.learn.exact import luce_exposure_of
 from lightmeter.learn.gumbel import gumbel_exposure_of

@@ -16,10 +16,7 @@ from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.policy import is_exact, policy_exposure
 from lightmeter.measures.block import Block
-from lightmeter.measures.gains import DCG
-from lightmeter.measures.group_targets import distribution
-from lightmeter.measures.groups import BY, NOTHING_KNOWN, GroupMeasure, anything_known
-from lightmeter.measures.members import (
+from lightmeter.measures.group_measure import (
     BY_DOC,
     VALUE,
     code_of,
@@ -32,6 +29,9 @@ from lightmeter.measures.members import (
     target_share,
     undefined,
 )
+from lightmeter.measures.group_targets import distribution
+from lightmeter.measures.groups import BY, NOTHING_KNOWN, GroupMeasure, anything_known
+from lightmeter.measures.relevance import DCG
 from lightmeter.models.policies import Policy
 from lightmeter.models.targets import SHORTHANDS, Pool, Target
 from lightmeter.models.users import Attention, User

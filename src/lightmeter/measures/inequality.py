@@ -10,10 +10,9 @@ import numpy as np
 from lightmeter.arrays import Floats
 from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
-from lightmeter.measures.amortised import AMORTISED_DOC, DOCS, DOCS_DOC, USER_DOC, Docs, OfExposure
 from lightmeter.measures.base import BY
-from lightmeter.measures.gains import DCG
-from lightmeter.measures.totals import Totals
+from lightmeter.measures.exposure_sums import AMORTISED_DOC, DOCS, DOCS_DOC, USER_DOC, Docs, OfExposure, Totals
+from lightmeter.measures.relevance import DCG
 from lightmeter.models.users import User
 from lightmeter.terms.parameters import Flag, Maybe, Number, TermOf, param
 

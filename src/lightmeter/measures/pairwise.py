@@ -12,8 +12,7 @@ from lightmeter.data.sums import sum_by
 from lightmeter.data.values import Values
 from lightmeter.errors import TermError
 from lightmeter.measures.block import Block
-from lightmeter.measures.groups import BY, GroupMeasure
-from lightmeter.measures.members import (
+from lightmeter.measures.group_measure import (
     BY_DOC,
     VALUE,
     by_value,
@@ -24,6 +23,7 @@ from lightmeter.measures.members import (
     starts_of,
     undefined,
 )
+from lightmeter.measures.groups import BY, GroupMeasure
 from lightmeter.terms.parameters import Choice, Maybe, param
 
 if TYPE_CHECKING:

@@ -192,7 +192,7 @@ def awrf(
     >>> awrf(None, [2, 1], groups=["m", "f"], user="TopK(k=2)")
     1.0
     """
-    from lightmeter.measures.gains import DCG
+    from lightmeter.measures.relevance import DCG
 
     here = places(y_true, y_score, groups, k, sample_weight, queries, ties)
     chosen, far = user_who_knows_ranks(user, DCG), _divergence(div)

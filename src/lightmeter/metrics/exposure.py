@@ -239,7 +239,7 @@ def abr(
     >>> abr(None, [2, 1], groups=["m", "f"])
     0.5
     """
-    from lightmeter.measures.gains import RBP
+    from lightmeter.measures.relevance import RBP
 
     here = places(y_true, y_score, groups, k, sample_weight, queries, ties)
     chosen = user_who_knows_ranks(user, lambda: RBP(p=0.5))
@@ -248,7 +248,7 @@ def abr(
 
 
 def _user(given: User | str | None) -> User:
-    from lightmeter.measures.gains import DCG
+    from lightmeter.measures.relevance import DCG
 
     return user_who_knows_ranks(given, DCG)
 

@@ -41,7 +41,7 @@ def row_exposure(
     >>> row_exposure([1, 3, 2], user="RBP(p=0.5)").tolist()
     [0.25, 1.0, 0.5]
     """
-    from lightmeter.measures.gains import DCG
+    from lightmeter.measures.relevance import DCG
 
     here = places(None, y_score, None, k, None, queries, ties)
     out = np.empty(len(here.weight))
@@ -139,7 +139,7 @@ def ndcg(
     >>> ndcg([0, 1], [2, 1])
     0.630929...
     """
-    from lightmeter.measures.gains import DCG
+    from lightmeter.measures.relevance import DCG
 
     here = places(y_true, y_score, None, k, None, queries, ties, merit=True)
     gain = here.merit if here.merit is not None else np.zeros(0)

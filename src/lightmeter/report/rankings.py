@@ -14,7 +14,7 @@ from lightmeter.findings.language import brief
 from lightmeter.measures.base import Measure
 from lightmeter.measures.block import Block
 from lightmeter.measures.context import Context
-from lightmeter.measures.gains import RBP
+from lightmeter.measures.relevance import RBP
 from lightmeter.models.users import User
 from lightmeter.report.queries import Chosen, single
 from lightmeter.results.result import Result

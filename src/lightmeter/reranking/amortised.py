@@ -8,7 +8,7 @@ import numpy as np
 
 from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError
-from lightmeter.measures.gains import DCG
+from lightmeter.measures.relevance import DCG
 from lightmeter.models.users import User
 from lightmeter.reranking.base import Draw, Makes, Reordered, Reranker, none_of
 from lightmeter.reranking.columns import FILE, FILE_DOC

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from lightmeter.arrays import Booleans, Floats, Objects
-from lightmeter.measures.gains import DCG
 from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.groups import BY
+from lightmeter.measures.relevance import DCG
 from lightmeter.models.targets import Uniform
 from lightmeter.models.users import User
 from lightmeter.reranking.base import Draw, Makes, Reordered, Reranker, none_of

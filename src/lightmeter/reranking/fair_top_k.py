@@ -38,9 +38,9 @@ class FairTopK(Reranker, Cutoff):
     Guarantee: of all rankings that keep the table (pass the test), the one that is best rank by rank: each rank has the
     highest score that still lets all later ranks keep it. Where there are too few protected documents or the tables of
     several groups ask for more places than there are, those there are come as early as the table asks, and what is
-    broken is told. The measure :class:`~lightmeter.measures.fair.FAIR` tests the tables. Source: Zehlike et al., CIKM
-    2017; for ``joint`` Zehlike, Sühr, Baeza-Yates, Bonchi, Castillo and Hajian, Information Processing and Management
-    2022.
+    broken is told. The measure :class:`~lightmeter.measures.prefixes.FAIR` tests the tables. Source: Zehlike et al.,
+    CIKM 2017; for ``joint`` Zehlike, Sühr, Baeza-Yates, Bonchi, Castillo and Hajian, Information Processing and
+    Management 2022.
 
     Examples
     --------

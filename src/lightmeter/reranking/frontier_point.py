@@ -8,9 +8,9 @@ import numpy as np
 
 from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import TermError
-from lightmeter.exposure.expohedron import decompose, project, ranked_views
+from lightmeter.exposure.expohedron import decompose_exposure, project, ranked_views
 from lightmeter.exposure.frontier import Frontier, frontiers
-from lightmeter.measures.gains import RBP
+from lightmeter.measures.relevance import RBP
 from lightmeter.measures.target_exposure import target_exposure
 from lightmeter.models.targets import Ideal
 from lightmeter.models.users import User
@@ -90,7 +90,7 @@ class ExposureOptimal(Reranker, Cutoff):
         for row in range(len(target)):
             n = int(block.length[row])
             if some[row]:
-                rankings, weight = decompose(exposure[row, :n], view, tol=1e-6)
+                rankings, weight = decompose_exposure(exposure[row, :n], view, tol=1e-6)
                 keep = weight > THIN
                 rankings, weight = rankings[keep], weight[keep] / weight[keep].sum()
             else:

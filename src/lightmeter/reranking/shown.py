@@ -6,10 +6,10 @@ from typing import Any
 
 from lightmeter.data.collection import Collection
 from lightmeter.measures.exposure import EED, EEL
-from lightmeter.measures.fair import FAIR
-from lightmeter.measures.gains import RBP, nDCG
 from lightmeter.measures.groups import GF
+from lightmeter.measures.prefixes import FAIR
 from lightmeter.measures.ratios import DIR, DTR, ExposureRatio
+from lightmeter.measures.relevance import RBP, nDCG
 from lightmeter.models.policies import Policy
 from lightmeter.models.targets import Ideal
 from lightmeter.reranking.base import Reranker

@@ -5,7 +5,7 @@ says how many protected documents the first i ranks must have at least, for ever
 Binomial(i, p). Looking at every prefix is many tests at once, so a fair ranking fails the table more often than
 ``alpha``; the adjusted table fails about as often as ``alpha`` says.
 
-Everything here takes and gives arrays and numbers; the measure is :class:`~lightmeter.measures.fair.FAIR`.
+Everything here takes and gives arrays and numbers; the measure is :class:`~lightmeter.measures.prefixes.FAIR`.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from lightmeter.data.rankings import Ranked
 from lightmeter.data.sums import sum_by
 from lightmeter.measures.block import Block
 from lightmeter.measures.context import Context
-from lightmeter.measures.levels import levels
 from lightmeter.measures.target_exposure import (
     TargetExposure,
     group_square,
     group_targets,
+    levels,
     spread_unknown,
     target_exposure,
 )
