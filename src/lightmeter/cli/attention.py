@@ -2,116 +2,48 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field
-
-from lightmeter.cli.messages import choose, say
-from lightmeter.cli.options import pairs, resample_count, seed, whole_number
-from lightmeter.cli.streams import write_out
-from lightmeter.cli.writing import FORMATS
-from lightmeter.clicks.estimate import METHODS, estimate_attention
+from lightmeter.cli.console import say
+from lightmeter.cli.outputs import DATA_FORMATS, check_outputs, write_content
+from lightmeter.cli.parsing import Request
+from lightmeter.clicks.estimate import estimate_attention
 from lightmeter.clicks.log import read_clicks
 from lightmeter.clicks.result import AttentionEstimate
-from lightmeter.errors import LightmeterError
-from lightmeter.io.files import check_not_input, check_writable, write_whole
+from lightmeter.io.files import check_not_input
 from lightmeter.results import records
 from lightmeter.results.grid import Entry, Grid
 from lightmeter.results.markup import latex, markdown
 from lightmeter.results.text import aligned, number
 
-_ENDINGS = {
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".tex": "latex",
-    ".md": "markdown",
-}
 _LABELS = ("rank", "shown", "clicks", "documents", "n")
 _NUMBERS = ("weight", "se", "low", "high")
 
 
-@dataclass
-class Request:
-    """What the user asked ``attention`` for, as typed."""
-
-    clicks: str
-    method: str = "rate"
-    columns: list[str] = field(default_factory=list)
-    depth: str | None = None
-    reference: str | None = None
-    level: str | None = None
-    resamples: str | None = None
-    rng: str | None = None
-    form: str | None = None
-    output: str | None = None
-    quiet: bool = False
-
-    @classmethod
-    def of(cls, **given: object) -> Request:
-        """From the command line, where None stands for what is not given."""
-        return cls(**{name: value for name, value in given.items() if value not in (None, [])})  # type: ignore[arg-type]
-
-    def run(self) -> int:
-        """Do it; the exit code."""
-        form = self._check()
-        log = read_clicks(self.clicks, columns=pairs("--columns", self.columns) or None)
-        if self.output is not None:
-            check_not_input(self.output, "--output", [self.clicks, *log.source.files])
-        given = {
-            "depth": self.depth and whole_number("--depth", self.depth),
-            "reference": self.reference and whole_number("--reference", self.reference),
-            "resamples": self.resamples and resample_count(self.resamples),
-            "level": self.level and _level(self.level),
-            "rng": self.rng and seed(self.rng),
-        }
-        estimate = estimate_attention(
-            log,
-            method=self.method,  # type: ignore[arg-type]
-            **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
-        )
-        content = _render(estimate, form)
-        if self.output is not None:
-            write_whole(self.output, content)
-        else:
-            write_out(content)
-        if not self.quiet and (self.output is not None or form in ("csv", "jsonl")):
-            for line in [*estimate.remarks(), estimate.term]:
-                say(line)
-        return 0
-
-    def _check(self) -> str:
-        """Refuse what cannot be, before anything is read; the format of the output."""
-        for name, value in vars(self).items():
-            if value == "" or (isinstance(value, list) and "" in value):
-                option = {"clicks": "the click log", "form": "--format"}.get(name, f"--{name}")
-                raise LightmeterError(f"{option} is an empty text. Give it a value, or leave it out.")
-        choose("--method", self.method, METHODS)
-        if self.output == "-":
-            self.output = None
-        if self.output is not None:
-            check_writable(self.output, "--output")
-        ending = os.path.splitext(self.output or "")[1].lower()
-        form = choose("--format", self.form, FORMATS) if self.form is not None else _ENDINGS.get(ending, "table")
-        if form == "parquet" and self.output is None:
-            raise LightmeterError("the format parquet needs a file. Name it with -o FILE.parquet.")
-        return form
-
-
-def _level(text: str) -> float:
-    try:
-        level = float(text)
-    except ValueError:
-        level = -1.0
-    if not 0.0 < level < 1.0:
-        raise LightmeterError(f"--level is {text!r}. Accepted: a number between 0 and 1, such as 0.95.")
-    return level
+def run(request: Request) -> int:
+    """Estimate attention; the exit code."""
+    form = check_outputs(request)
+    log = read_clicks(request.clicks, columns=request.columns or None)
+    if request.output is not None:
+        check_not_input(request.output, "--output", [request.clicks, *log.source.files])
+    estimate = estimate_attention(
+        log,
+        method=request.method,
+        depth=request.depth,
+        reference=request.reference,
+        level=request.level,
+        resamples=request.resamples,
+        rng=request.rng,
+    )
+    write_content(request, _render(estimate, form))
+    if not request.quiet and (request.output is not None or form in DATA_FORMATS):
+        for line in [*estimate.remarks(), estimate.term]:
+            say(line)
+    return 0
 
 
 def _render(estimate: AttentionEstimate, form: str) -> bytes:
     """The curve in one of the formats; those for people have the remarks and the term below it."""
     frame = estimate.frame()
-    if form in ("jsonl", "csv", "parquet"):
+    if form in DATA_FORMATS:
         return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
     rows = list(frame.iter_rows(named=True))
     labels = [tuple(f"{row[name]:g}" if row[name] < 1e6 else f"{row[name]:.0f}" for name in _LABELS) for row in rows]

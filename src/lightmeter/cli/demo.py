@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shlex
 import textwrap
 from contextlib import ExitStack
 from importlib.resources import as_file, files
 
-from lightmeter.cli.evaluate import Request, perform
-from lightmeter.cli.streams import write_out
-from lightmeter.cli.writing import terminal_width
+from lightmeter.cli.console import terminal_width, write_out
+from lightmeter.cli.evaluate import evaluate_request
+from lightmeter.cli.options import ABOUT, COMMANDS
+from lightmeter.cli.parsing import Request, parse
 from lightmeter.errors import LightmeterError
 from lightmeter.results.result import Result
 
@@ -22,7 +22,7 @@ RELEVANCE, GENDER, LOSS, SHARE = (
     "EEL(user=RBP(p=0.5))",
     "Share(by='gender')@10",
 )
-MEASURES = (
+_MEASURES = (
     RELEVANCE,
     "ERR",
     "EED(user=RBP(p=0.5))",
@@ -32,71 +32,56 @@ MEASURES = (
     "GFR(of=[ERR, GF(by='gender'), GF(by='seniority', div=NMD)])",
     SHARE,
 )
-REQUEST = Request(
-    runs=[f"{name}={name}.run.gz" for name in RUNS],
-    measures=list(MEASURES),
-    qrels="qrels.txt",
-    groups=["groups.csv"],
-    targets=["targets.csv"],
-    ordinal=["seniority=junior,mid,senior"],
+_FILES = (*(f"{run}.run.gz" for run in RUNS), "qrels.txt", "groups.csv", "targets.csv")
+#: the command, a line each as it is shown; of a measure in quotes its text is in double ones
+_LINES = (
+    ["lightmeter", "evaluate", *(f"{run}={run}.run.gz" for run in RUNS)],
+    ["--qrels", "qrels.txt", "--groups", "groups.csv", "--targets", "targets.csv"],
+    ["--ordinal", "seniority=junior,mid,senior"],
+    *(["-m", measure] for measure in _MEASURES),
 )
 _TARGET = 0.5
 _NEAR = 0.05
 
 
-def run_demo(report: str | None = None) -> int:
-    """Show the command, run it, and say how to read what it printed; with ``report`` write a report there too."""
+def run(request: Request) -> int:
+    """Show the command, run it, and say how to read what it printed; with --report write a report of it too."""
     folder = files("lightmeter") / "demo"
     with ExitStack() as stack:
-        names = [f"{name}.run.gz" for name in RUNS] + ["qrels.txt", "groups.csv", "targets.csv"]
         try:
-            paths = {name: str(stack.enter_context(as_file(folder / name))) for name in names}
+            paths = {name: str(stack.enter_context(as_file(folder / name))) for name in _FILES}
         except FileNotFoundError as error:
             raise LightmeterError(
                 f"the demo collection is not complete: {error.filename} is missing. Install lightmeter again."
             ) from None
         write_out(f"{_opening(os.path.dirname(paths['qrels.txt']))}\n".encode())
-        request = dataclasses.replace(
-            REQUEST,
-            runs=[f"{name}={paths[f'{name}.run.gz']}" for name in RUNS],
-            qrels=paths["qrels.txt"],
-            groups=[paths["groups.csv"]],
-            targets=[paths["targets.csv"]],
-            report=report,
-        )
-        outcome = perform(request)
-    text = reading(outcome.result)
+        words = [word for line in _LINES for word in line]
+        named = {f"{run}={run}.run.gz": f"{run}={paths[f'{run}.run.gz']}" for run in RUNS}
+        evaluation = parse([(named | paths).get(word, word) for word in words[1:]], COMMANDS, ABOUT)
+        if evaluation is None:
+            return 0
+        evaluation.report = request.report
+        code, result = evaluate_request(evaluation)
+    text = reading(result)
     if width := terminal_width():
         text = "\n".join(textwrap.fill(sentence, width) for sentence in text.splitlines())
-    if report is not None:
-        text += f"\nThe report, to open in a browser: {os.path.abspath(report)}"
+    if request.report is not None:
+        text += f"\nThe report, to open in a browser: {os.path.abspath(request.report)}"
     write_out(f"\n{text}\n".encode())
-    return outcome.code
+    return code
 
 
 def _opening(folder: str) -> str:
+    command = " \\\n    ".join(" ".join(map(_quoted, line)) for line in _LINES)
     return (
         "SYNTHETIC data: job advertisements and candidates drawn by a program; nothing here is about real people.\n\n"
-        f"$ cd {shlex.quote(folder)}\n$ {command(REQUEST)}\n"
+        f"$ cd {shlex.quote(folder)}\n$ {command}\n"
     )
 
 
-def command(request: Request) -> str:
-    """The command line that makes a request like the demo's."""
-    lines = [
-        f"lightmeter evaluate {shlex.join(request.runs)}",
-        shlex.join(
-            [
-                "--qrels",
-                str(request.qrels),
-                *(t for g in request.groups for t in ("--groups", g)),
-                *(t for g in request.targets for t in ("--targets", g)),
-            ]
-        ),
-        *(shlex.join(["--ordinal", o]) for o in request.ordinal),
-        *(f'-m "{m}"' if "'" in m else shlex.join(["-m", m]) for m in request.measures),
-    ]
-    return " \\\n    ".join(lines)
+def _quoted(word: str) -> str:
+    """A word as it is typed; where it has single quotes of its own, within double ones."""
+    return f'"{word}"' if "'" in word else shlex.quote(word)
 
 
 def reading(result: Result) -> str:

@@ -1,8 +1,8 @@
 """From arguments to an exit code: what every command has in common.
 
-Typer reads the arguments only; each command hands back a job, which runs here. So what goes wrong is told in one place:
-0 done, 1 a defect, 2 the user's input is wrong, 3 a ``--fail-if`` holds, 130 interrupted, 143 told to end. A closed
-pipe ends quietly.
+A command line is read into a request (``parsing.py``, by the table in ``options.py``), and the command's module runs
+it. What goes wrong is reported here: 0 done, 1 a defect, 2 the user's input is wrong, 3 a ``--fail-if`` holds, 130
+interrupted, 143 terminated. A closed pipe ends quietly.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import re
 import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
-from lightmeter.cli.messages import no_command, say, shortened, usage
-from lightmeter.cli.streams import leave_pipes
+from lightmeter.cli.console import leave_pipes, say
 from lightmeter.errors import LightmeterError
 
 DONE, DEFECT, WRONG_INPUT, CONDITION_HOLDS, INTERRUPTED = 0, 1, 2, 3, 130
-Job = Callable[[], int]
 _LESS = "Ask for fewer --samples or --resamples, a smaller --depth, or give fewer runs at once."
+#: characters of an argument that a message repeats in full
+_LONG = 250
 #: commands whose first arguments are runs
 _READING = ("evaluate", "compare")
 
@@ -102,44 +104,43 @@ def _code(given: list[str]) -> int:
     return code
 
 
-def _run(given: list[str]) -> int:
-    for text in given:
+def _run(arguments: list[str]) -> int:
+    """Do what a command line asks for; the exit code."""
+    for text in arguments:
         try:
             text.encode()
         except UnicodeEncodeError:
             raise LightmeterError(
                 f"the argument {text!r} is not valid UTF-8. Rename the file, or give it in another way."
             ) from None
-    job = _parse(given)
-    return job() if callable(job) else int(job or 0)
-
-
-def _parse(given: list[str]) -> Job | int | None:
-    """The job that the arguments ask for, or an exit code where typer has already answered (``--help``)."""
     from lightmeter.io.arrow import read_ahead
 
-    # the first run comes in while the command line, and then lightmeter, is being imported
-    reading = read_ahead(given[1]) if len(given) > 1 and given[0] in _READING else None
-    import typer
+    # the first run is read while the command line, and then lightmeter, is being imported
+    reads = len(arguments) > 1 and arguments[0] in _READING
+    reading = read_ahead(arguments[1]) if reads else None
+    from lightmeter.cli.options import ABOUT, COMMANDS
+    from lightmeter.cli.parsing import parse
 
-    from lightmeter.cli.app import app
-
-    usage_error: type[Exception] = typer.BadParameter.__bases__[0]
-    try:
-        group: Any = typer.main.get_command(app)
-        name, command = "lightmeter", group
-        if given and not given[0].startswith("-"):
-            if given[0] not in group.commands:
-                raise LightmeterError(no_command(given[0], group.commands))
-            name, command, given = f"lightmeter {given[0]}", group.commands[given[0]], given[1:]
-        return command.main(given, prog_name=name, standalone_mode=False, obj=reading)
-    except usage_error as error:
-        raise LightmeterError(usage(error)) from None
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    except SystemExit:  # the pipe closed that --help is written to
-        leave_pipes()
+    request = parse(arguments, COMMANDS, ABOUT)
+    if request is None:
         return DONE
+    request.reading = read_ahead(request.runs[0]) if reads and reading is None else reading
+    return int(import_module(f"lightmeter.cli.{request.command}").run(request))
+
+
+def shortened(text: str, arguments: Iterable[str]) -> str:
+    """A message without the middle of arguments that are too long to read, whole or in part.
+
+    Examples
+    --------
+    >>> shortened("there is no " + 300 * "x", [300 * "x"]) == "there is no " + 80 * "x" + ".." + 20 * "x"
+    True
+    """
+    for argument in arguments:
+        for word in (argument, *re.split(r"[=@(),\s]+", argument)):
+            if len(word) > _LONG:
+                text = text.replace(word, f"{word[:80]}..{word[-20:]}")
+    return text
 
 
 def _wrong(text: str, error: Exception) -> int:

@@ -4,84 +4,64 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from dataclasses import dataclass, field
 
-from lightmeter.cli import request as request_of
-from lightmeter.cli.asked import read_measure, read_policy
+from lightmeter.cli.console import Progress, leave_pipes, say, terminal_width
 from lightmeter.cli.gates import read_gates, tell
-from lightmeter.cli.messages import not_yet, say
-from lightmeter.cli.notes import told, weights_like_a_policy
-from lightmeter.cli.plugged import load_plugins
-from lightmeter.cli.progress import Progress
-from lightmeter.cli.streams import leave_pipes, write_out
-from lightmeter.cli.writing import render, terminal_width
+from lightmeter.cli.inputs import input_notes, load_inputs, load_plugins, ranking_options, rankings_of, unnamed_runs
+from lightmeter.cli.notation import check_measures, read_measure, read_policy
+from lightmeter.cli.notes import result_lines, weights_like_a_policy
+from lightmeter.cli.outputs import check_outputs, write_content, write_manifest
+from lightmeter.cli.parsing import Request
+from lightmeter.cli.writing import render
 from lightmeter.evaluation.evaluate import evaluate
-from lightmeter.io.files import write_whole
 from lightmeter.results.result import Result
 from lightmeter.terms.plugins import foreign_code
 
 
-@dataclass
-class Request(request_of.Request):
-    """What the user asked ``evaluate`` for, as typed."""
-
-    fail_if: list[str] = field(default_factory=list)
-    engine: str = "local"
-    per_query: bool = False
-
-    def run(self) -> int:
-        """Do it; the exit code."""
-        return perform(self).code
+def run(request: Request) -> int:
+    """Evaluate; the exit code."""
+    return evaluate_request(request)[0]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a request: the exit code, and the result with the measures asked for."""
-
-    code: int
-    result: Result
-
-
-def perform(request: Request) -> Outcome:
-    """Load, evaluate and write."""
+def evaluate_request(request: Request) -> tuple[int, Result]:
+    """The exit code, and the result with the measures of ``-m``."""
     started = time.time()
-    form = request_of.check(request, measured=bool(request.fail_if))
-    if request.engine != "local":
-        raise not_yet(f"--engine {request.engine}", "Accepted: local.")
-    modules = load_plugins(request.plugins, quiet=request.quiet)
+    form = check_outputs(request)
+    if not request.fail_if:
+        check_measures(request.measures)
+    plugins = load_plugins(request)
     with foreign_code():
         gates = read_gates(request.fail_if)
         measures = [read_measure(text) for text in request.measures]
         policy = None if request.policy is None else read_policy(request.policy, request.ties)
-    asked = list(dict.fromkeys([*measures, *(g.measure for g in gates)]))
-    collection = request_of.load_collection(request, asked)
-    inputs = request_of.inputs_of(request, collection, [*asked, policy], modules)
+    computed = list(dict.fromkeys([*measures, *(g.measure for g in gates)]))
+    inputs = load_inputs(request, computed, [policy], plugins)
+    collection = inputs.collection
     with Progress(quiet=request.quiet) as progress, foreign_code():
-        whole = evaluate(collection, asked, policy=policy, progress=progress.step, **request.options())
+        whole = evaluate(collection, computed, policy=policy, progress=progress.step, **ranking_options(request))
     result = dataclasses.replace(whole, cells=[c for c in whole.cells if c.measure in measures]) if gates else whole
     if not request.quiet:
-        for line in told(collection, whole, request_of.about_inputs(request, asked, collection)):
+        for line in result_lines(collection, whole, input_notes(request, computed, collection)):
             say(line)
     for line in weights_like_a_policy(collection, request.policy):
         say(line)
     failures = [text for gate in gates for text in gate.failures(whole)]
     if measures:
+        width = terminal_width() if request.output is None else None
+        content = render(result, form, per_query=request.per_query, width=width, paths=unnamed_runs(request))
         try:
-            _write(request, result, form)
-        except BrokenPipeError:  # whoever read has read enough; conditions are told all the same
+            write_content(request, content)
+        except BrokenPipeError:  # whoever read has read enough; conditions are reported all the same
             leave_pipes()
-    gated = {"fail_if": {"conditions": list(request.fail_if), "failed": failures}}
-    request_of.write_manifest(
-        request, inputs, whole.manifest, started, gated, made=whole, context=request.context_of(collection, policy)
+    write_manifest(
+        request,
+        whole.manifest,
+        inputs.files,
+        started,
+        {"fail_if": {"conditions": request.fail_if, "failed": failures}},
+        within=inputs.within,
+        result=whole,
+        context=rankings_of(request, collection, policy),
     )
     tell(gates, failures, quiet=request.quiet)
-    return Outcome(3 if failures else 0, result)
-
-
-def _write(request: Request, result: Result, form: str) -> None:
-    width = terminal_width() if request.output is None else None
-    content = render(result, form, per_query=request.per_query, width=width, paths=request_of.paths_of(request))
-    if request.output is not None:
-        write_whole(request.output, content)
-    else:
-        write_out(content)
+    return 3 if failures else 0, result

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from lightmeter.cli.asked import read_signed
-from lightmeter.cli.messages import say
+from lightmeter.cli.console import say
+from lightmeter.cli.notation import read_signed
 from lightmeter.data.attributes import UNKNOWN_GROUP
 from lightmeter.errors import LightmeterError
 from lightmeter.results.result import Mean, Result

@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 import textwrap
 
-from lightmeter.cli.asked import foreign
-from lightmeter.cli.messages import choose, say
-from lightmeter.cli.plugged import load_plugins
-from lightmeter.cli.streams import write_out
-from lightmeter.cli.writing import terminal_width
+from lightmeter.cli.console import say, terminal_width, write_out
+from lightmeter.cli.inputs import load_plugins
+from lightmeter.cli.notation import foreign
+from lightmeter.cli.parsing import Request
 from lightmeter.errors import TermError
 from lightmeter.results.markup import plain
 from lightmeter.terms.catalogue import PLURALS, SINGULARS, Entry, catalogue, entries_named
 from lightmeter.terms.plugins import foreign_code, load_announced
 from lightmeter.terms.term import ALIASES, KINDS, lookup
 
-FORMATS = ("table", "markdown", "jsonl")
 
-
-def show_measures(name: str | None, plugins: list[str], form: str) -> int:
+def run(request: Request) -> int:
     """Print the list, or the page of one name."""
-    choose("--format", form, FORMATS)
-    load_plugins(plugins)
+    name, form = request.term, request.format
+    load_plugins(request)
     failures = load_announced()
     with foreign_code():
         entries = catalogue() if name is None else _named(name, failures)

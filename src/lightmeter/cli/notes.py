@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lightmeter.cli.measured import with_components
+from lightmeter.cli.inputs import with_components
 from lightmeter.data.codes import distinct
 from lightmeter.data.collection import Collection
 from lightmeter.models.policies import Samples
@@ -19,12 +19,12 @@ _FEW = 3
 _MOST = 5
 
 
-def told(collection: Collection, result: Result, unused: list[str]) -> list[str]:
+def result_lines(collection: Collection, result: Result, notes: list[str]) -> list[str]:
     """Lines for standard error: the conventions, notes of the readers, and what was ignored."""
     lines = [
         conventions_line(result, targets_of(collection, result)),
         *(f"note: {note}" for note in collection.notes),
-        *(f"note: {text}" for text in unused),
+        *(f"note: {text}" for text in notes),
     ]
     lines += [f"ignored: {what}: {count}" for what, count in collection.ignored.items()]
     return lines

@@ -5,22 +5,16 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from lightmeter.cli import request as request_of
-from lightmeter.cli.messages import choose, say
+from lightmeter.cli.console import Progress, say, terminal_width
+from lightmeter.cli.inputs import input_notes, load_inputs, load_plugins
 from lightmeter.cli.notes import conventions_line
-from lightmeter.cli.options import resample_count, whole_number
-from lightmeter.cli.plugged import load_plugins
-from lightmeter.cli.progress import Progress
-from lightmeter.cli.streams import write_out
-from lightmeter.cli.writing import NARROW, terminal_width
-from lightmeter.data.rankings import TIES
-from lightmeter.errors import LightmeterError
-from lightmeter.io.files import write_whole
+from lightmeter.cli.outputs import DATA_FORMATS, check_outputs, write_content, write_manifest
+from lightmeter.cli.parsing import Request
+from lightmeter.cli.writing import NARROW
 from lightmeter.measures.exposure import EER
 from lightmeter.results.grid import Entry, Grid
 from lightmeter.results.text import REASONS
@@ -30,94 +24,63 @@ from lightmeter.sweeping.perform import sweep
 from lightmeter.sweeping.result import KEYS, SweepResult
 from lightmeter.terms.plugins import foreign_code, parse_term
 
-_DEPTH = 100
 _LEGEND = (
     "low, high: 95% interval over queries; query mean: the mean of the queries' own areas, ± its standard error over "
     "queries",
     "frontier: EEAUC of the best policies there can be; share: how much of it is reached",
 )
-_FEW = 3
 
 
-@dataclass
-class Request(request_of.Request):
-    """What the user asked ``sweep`` for, as typed."""
-
-    policies: list[str] = field(default_factory=lambda: ["PlackettLuce"])
-    users: list[str] = field(default_factory=lambda: ["RBP(p=0.5)"])
-    by: list[str] = field(default_factory=list)
-    resamples: str | None = None
-    per_query: bool = False
-
-    def run(self) -> int:
-        """Do it; the exit code."""
-        started = time.time()
-        form = self._check()
-        modules = load_plugins(self.plugins, quiet=self.quiet)
-        with foreign_code():
-            users = [parse_term(text, "user") for text in self.users]
-            families_of(self.policies)
-        measures = [self._measure(user, by) for user in users for by in [None, *self.by]]
-        collection = request_of.load_collection(self, measures)
-        inputs = request_of.inputs_of(self, collection, users, modules)
-        options = self.options()
-        with Progress(quiet=self.quiet) as progress, foreign_code():
-            result = sweep(
-                collection,
-                self.policies,
-                users,
-                [None, *self.by],
-                depth=_DEPTH if self.depth is None else options["depth"],
-                ties=self.ties or "docno",
-                unknown=options["unknown"],
-                missing=options["missing"],
-                samples=None if self.samples is None else options["samples"],
-                resamples=1000 if self.resamples is None else resample_count(self.resamples),
-                rng=options["rng"],
-                progress=progress.step,
-            )
-        if not self.quiet:
-            say(conventions_line(result))  # type: ignore[arg-type]
-            notes = [*collection.notes, *request_of.about_inputs(self, measures, collection)]
-            for note in [*notes, *_notes(result)]:
-                say(f"note: {note}")
-            for what, count in collection.ignored.items():
-                say(f"ignored: {what}: {count}")
-        content = _render(result, form, self.per_query, terminal_width() if self.output is None else None)
-        if self.output is not None:
-            write_whole(self.output, content)
-        else:
-            write_out(content)
-        request_of.write_manifest(
-            self, inputs, result.manifest, started, {"seed": result.manifest["seed"]}, made=result
+def run(request: Request) -> int:
+    """Sweep; the exit code."""
+    started = time.time()
+    form = check_outputs(request)
+    plugins = load_plugins(request)
+    with foreign_code():
+        users = [parse_term(text, "user") for text in request.users]
+        families_of(request.policies)
+    measures = [_measure(user, by) for user in users for by in [None, *request.by]]
+    inputs = load_inputs(request, measures, users, plugins)
+    collection = inputs.collection
+    with Progress(quiet=request.quiet) as progress, foreign_code():
+        result = sweep(
+            collection,
+            request.policies,
+            users,
+            [None, *request.by],
+            depth=request.depth,
+            ties=request.ties or "docno",
+            unknown=request.unknown,
+            missing=request.missing,
+            samples=request.samples,
+            resamples=request.resamples,
+            rng=request.rng,
+            progress=progress.step,
         )
-        return 0
+    if not request.quiet:
+        say(conventions_line(result))  # type: ignore[arg-type]
+        for note in [*collection.notes, *input_notes(request, measures, collection), *_notes(result)]:
+            say(f"note: {note}")
+        for what, count in collection.ignored.items():
+            say(f"ignored: {what}: {count}")
+    width = terminal_width() if request.output is None else None
+    write_content(request, _render(result, form, request.per_query, width))
+    seed = {"seed": result.manifest["seed"]}
+    write_manifest(request, result.manifest, inputs.files, started, seed, within=inputs.within, result=result)
+    return 0
 
-    def _check(self) -> str:
-        """Refuse what cannot be, before anything is read; the format of the output."""
-        if self.ties is not None:
-            choose("--ties", self.ties, TIES)
-        if self.resamples is not None:
-            resample_count(self.resamples)
-        if self.samples is not None and whole_number("--samples", self.samples) < _FEW:
-            raise LightmeterError(
-                f"--samples is {self.samples!r}. Accepted: a whole number of at least {_FEW}, which a standard error "
-                "needs."
-            )
-        return request_of.check(self, measured=True)
 
-    @staticmethod
-    def _measure(user: Any, by: str | None) -> EER:
-        """A measure that looks at what the sweep looks at."""
-        cutoff = getattr(user, "cutoff", None)
-        return EER(user=user if cutoff is None else dataclasses.replace(user, cutoff=None), by=by, cutoff=cutoff)
+def _measure(user: Any, by: str | None) -> EER:
+    """A measure that looks at what the sweep looks at."""
+    cutoff = getattr(user, "cutoff", None)
+    return EER(user=user if cutoff is None else dataclasses.replace(user, cutoff=None), by=by, cutoff=cutoff)
 
 
 def _render(result: SweepResult, form: str, per_query: bool, width: int | None) -> bytes:
     """Everything for programs; for people the areas."""
     from lightmeter.results import records
 
-    if form in ("jsonl", "csv", "parquet"):
+    if form in DATA_FORMATS:
         frame = records.finite(result.frame(per_query=per_query).select(KEYS))
         return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](frame)
     from lightmeter.results.grid import text_table

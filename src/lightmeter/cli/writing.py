@@ -6,10 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from lightmeter.cli.notes import result_notes
-from lightmeter.cli.streams import is_terminal
 from lightmeter.results.result import Result
 
-FORMATS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
 NARROW = 120
 
 
@@ -53,10 +51,3 @@ def _without_folder(result: Result, paths: Collection[str]) -> tuple[Result, str
     cells = [replace(c, run=names[c.run]) for c in result.cells]
     answered = {names.get(run, run): here for run, here in result.answered.items()}
     return replace(result, cells=cells, answered=answered), folder
-
-
-def terminal_width() -> int | None:
-    """The width of the terminal that standard output is; None where it is none."""
-    import shutil
-
-    return shutil.get_terminal_size().columns if is_terminal() else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lightmeter.cli.messages import later_policy
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.terms.plugins import parse_term
 from lightmeter.terms.term import ALIASES, registered
@@ -109,6 +108,14 @@ _ELSEWHERE = {
 }
 
 
+def check_measures(texts: list[str]) -> None:
+    """Refuse a request without a measure."""
+    if not texts:
+        raise LightmeterError(
+            "no measure is asked for. Name at least one, such as -m nDCG@10; 'lightmeter measures' lists them."
+        )
+
+
 def read_measure(text: str) -> Any:
     """A measure from its notation; where there is none, an error that knows what other programs call theirs."""
     try:
@@ -119,10 +126,7 @@ def read_measure(text: str) -> Any:
 
 def read_policy(text: str, ties: str | None) -> Any:
     """A policy from its notation, if it does not disagree with a rule for ties that is given too."""
-    try:
-        policy = parse_term(text, "policy")
-    except LightmeterError as error:
-        raise later_policy(text) or error from None
+    policy = parse_term(text, "policy")
     own = getattr(policy, "ties", None)
     if ties is not None and own != ties and re.search(r"\bties\s*=", text):
         raise LightmeterError(f"--policy {text} and --ties {ties} disagree about equal scores. Give one of the two.")
