@@ -24,7 +24,7 @@ HEAVY = (
     "scipy.stats",
     "scipy.optimize",
     "statsmodels",
-    "typer",
+    "click",
     "pyarrow",
     "narwhals",
 )

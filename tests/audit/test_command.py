@@ -217,7 +217,7 @@ WRONG = {
     "quantity": (["people.csv", "--score", "p", "--group", "age"], "--bins age="),
     "bins of no group": ([*BASE, "--bins", "age=0,40"], "bins are given for 'age'"),
     "min cell": ([*BASE, "--min-cell", "0"], "--min-cell is '0'"),
-    "level": ([*BASE, "--level", "95"], "level is 95"),
+    "level": ([*BASE, "--level", "95"], "--level is '95'"),
     "threshold": ([*BASE, "--threshold", "high"], "--threshold is 'high'"),
     "format": ([*BASE, "-f", "html"], "--format is 'html'"),
     "parquet to nowhere": ([*BASE, "-f", "parquet"], "needs a file"),

@@ -90,12 +90,12 @@ def test_names_of_other_programs_lead_to_ours(lightmeter, name, says):
 
 
 def test_what_other_programs_have_leads_to_what_there_is():
-    from lightmeter.cli import asked
+    from lightmeter.cli import notation
 
-    for names in (*asked._OURS.values(), *asked._ELSEWHERE.values()):
+    for names in (*notation._OURS.values(), *notation._ELSEWHERE.values()):
         for name in filter(None, re.sub(r"\(.*?\)|@k", "", names).split(",")):
             assert name.strip() in registered("measure"), name
-    assert not set(asked._OURS) & set(asked._ELSEWHERE)
+    assert not set(notation._OURS) & set(notation._ELSEWHERE)
 
 
 def test_measures_as_json_lines_and_markdown(lightmeter):

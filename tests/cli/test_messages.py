@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from lightmeter.cli.messages import shortened
+from lightmeter.cli.entry import shortened
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import check_writable, write_whole
 

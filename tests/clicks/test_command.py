@@ -80,7 +80,7 @@ def test_columns_depth_and_files(lightmeter) -> None:
         (("clicks.csv", "--resamples", "1000001"), "a whole number from 1 to 1,000,000"),
         (("clicks.csv", "--depth", "x"), "--depth is 'x'"),
         (("clicks.csv", "--rng", "x"), "--rng is 'x'"),
-        (("clicks.csv", "--rng", "1", "--foo"), "no such option: --foo"),
+        (("clicks.csv", "--rng", "1", "--foo"), "no such option"),
         (("clicks.csv", "--level", "95"), "--level is '95'"),
         (("clicks.csv", "-f", "xml"), "--format is 'xml'"),
         (("clicks.csv", "-f", "parquet"), "needs a file"),

@@ -21,6 +21,8 @@ from lightmeter.errors import LightmeterError, suggest
 MOST_RESAMPLES = 1_000_000
 _LARGEST = 2**63 - 1
 _SIMILAR = 0.75
+#: characters of a wrong value that a message repeats, and those of a longer one
+_LONG, _SHORT = 25, 20
 
 
 class Value:
@@ -51,8 +53,9 @@ class Value:
             try:
                 values.append(self.convert(text))
             except ValueError:
+                shown = text if len(text) <= _LONG else f"{text[:_SHORT]}.."
                 raise LightmeterError(
-                    f"{option} is {text!r}.{self.hint(text)} Accepted: {self.accepted(text)}."
+                    f"{option} is {shown!r}.{self.hint(text)} Accepted: {self.accepted(text)}."
                 ) from None
         return values if several else values[0]
 
@@ -309,7 +312,7 @@ class Option:
             metavar=metavar,
             help=self.help + self._shown_default(),
             multiple=self.several,
-            is_flag=self.value is None,
+            is_flag=True if self.value is None else None,  # False has click take a value as one that may be left out
             hidden=self.hidden,
         )
 
