@@ -10,7 +10,7 @@ import shlex
 import pytest
 
 import lightmeter as lm
-from lightmeter.auditing.request import PRESETS
+from lightmeter.auditing.options import PRESETS
 from lightmeter.cli.options import ABOUT, COMMANDS, FORMATS
 from lightmeter.cli.parsing import Choice, parse
 from lightmeter.clicks.estimate import METHODS
