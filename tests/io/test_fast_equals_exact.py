@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from lightmeter.errors import InputError
 from lightmeter.io.arrow import census
-from lightmeter.io.fast import fast_run
-from lightmeter.io.runs import trec_file
-from lightmeter.io.trec import TrecRows
+from lightmeter.io.runs import TrecRows, fast_run, trec_file
 
 ids = st.text(alphabet="ab01Zé漢_\"',;|#\x0b\u00a0", min_size=1, max_size=14)
 plain_scores = st.floats(allow_nan=False, allow_infinity=False).map(repr)

@@ -11,8 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from lightmeter.io.from_columns import judgments_from_columns
-from lightmeter.io.judgments import read_judgments
+from lightmeter.io.judgments import judgments_from_columns, read_judgments
 from lightmeter.io.runs import read_run
 
 ROWS = [("q1", "a", 2.0), ("q1", "b", 0.0), ("02", "a", -1.5)]

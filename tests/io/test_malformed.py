@@ -14,13 +14,9 @@ import pyarrow as pa
 import pytest
 
 from lightmeter.errors import InputError
-from lightmeter.io.from_columns import attributes_from_columns, judgments_from_columns
-from lightmeter.io.groups import read_groups
-from lightmeter.io.intents import read_intents
-from lightmeter.io.judgments import read_judgments
+from lightmeter.io.groups import attributes_from_columns, read_groups
+from lightmeter.io.judgments import judgments_from_columns, read_intents, read_judgments, read_sequence, read_targets
 from lightmeter.io.runs import read_run
-from lightmeter.io.sequences import read_sequence
-from lightmeter.io.targets import read_targets
 
 INTENTS = {"query": ["q"], "intent": ["1"], "doc": ["d"], "grade": [1]}
 GOOD = "q1 Q0 d1 1 3.5 t\n"

@@ -14,11 +14,10 @@ import pytest
 from lightmeter.errors import InputError
 from lightmeter.io.groups import attribute_names, read_groups
 from lightmeter.io.judgments import read_judgments
-from lightmeter.io.named import read_named
 from lightmeter.io.runs import read_run, read_runs
 from lightmeter.io.sources import one_file
 from lightmeter.io.tables import Source
-from lightmeter.io.tabular import ColumnMap, check_columns
+from lightmeter.io.tabular import ColumnMap, check_columns, read_named
 
 WIDE = "doc,gender,age\na,f,17\nb,m,40\n"
 LONG = "doc,attribute,value\na,topic,x\na,gender,f\nb,topic,y\n"

@@ -8,10 +8,8 @@ import pytest
 
 from lightmeter.errors import InputError
 from lightmeter.io.groups import read_groups
-from lightmeter.io.judgments import read_judgments
+from lightmeter.io.judgments import read_judgments, read_sequence, read_targets
 from lightmeter.io.runs import read_run, trec_file
-from lightmeter.io.sequences import read_sequence
-from lightmeter.io.targets import read_targets
 
 
 def test_robust03(shared_data: Path) -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 import polars as pl
 
 import lightmeter as lm
-from lightmeter.io.intents import read_intents
-from lightmeter.io.sequences import read_requests, read_sequence
-from lightmeter.io.targets import read_targets
+from lightmeter.io.judgments import read_intents, read_requests, read_sequence, read_targets
 
 
 def test_targets(tmp_path: Path) -> None:

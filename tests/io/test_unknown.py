@@ -9,8 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from lightmeter.io.from_columns import attributes_from_columns
-from lightmeter.io.groups import read_groups
+from lightmeter.io.groups import attributes_from_columns, read_groups
 from lightmeter.io.runs import read_run
 from lightmeter.io.tables import AttributeTable
 

@@ -122,7 +122,7 @@ def test_one_hash_for_one_string() -> None:
 
 
 def test_values_of_codes() -> None:
-    from lightmeter.data.codes import distinct, values_of
+    from lightmeter.data.ids import distinct, values_of
 
     for some in ([], [3], [2, 0, 2, 7, 0], [5, 5, 5]):
         codes = np.array(some, dtype=np.int64)

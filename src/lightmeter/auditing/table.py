@@ -11,11 +11,12 @@ import polars as pl
 
 from lightmeter.arrays import Codes, Floats, Integers
 from lightmeter.errors import InputError, LightmeterError, suggest
-from lightmeter.io.binning import bin_values, names_of
-from lightmeter.io.checks import identifiers, known_cells, numbers
+from lightmeter.io.attributes import bin_values, names_of
+from lightmeter.io.columns import identifiers, known_cells, numbers
+from lightmeter.io.forms import table_form
 from lightmeter.io.sources import is_path
-from lightmeter.io.tables import Source
-from lightmeter.io.tabular import Table, read_table, table_shape
+from lightmeter.io.tables import Source, Table
+from lightmeter.io.tabular import read_table
 
 #: the row of those whose group is not known
 UNKNOWN = "unknown"
@@ -143,7 +144,7 @@ def read_audit_table(
 def _table(source: Any, names: Sequence[str]) -> Table:
     if isinstance(source, Mapping):
         source = _of_columns(source)
-    return read_table(source, table_shape(*names), name="table" if not is_path(source) else None, what="table")
+    return read_table(source, table_form(*names, what="table"), name="table" if not is_path(source) else None)
 
 
 def _of_columns(columns: Mapping[str, Any]) -> pl.DataFrame:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from lightmeter.cli.console import say
 from lightmeter.cli.outputs import written_files
 from lightmeter.cli.parsing import Request
+from lightmeter.data.attributes import JOIN
 from lightmeter.data.collection import Collection
-from lightmeter.data.intersections import JOIN
 from lightmeter.data.loading import load
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import check_not_input

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lightmeter.cli.inputs import with_components
-from lightmeter.data.codes import distinct
 from lightmeter.data.collection import Collection
+from lightmeter.data.ids import distinct
 from lightmeter.models.policies import Samples
 from lightmeter.models.targets import Target
 from lightmeter.results.result import Result

@@ -12,7 +12,7 @@ from lightmeter.clicks import identify, model, pairs, rates
 from lightmeter.clicks.identify import reasons_of
 from lightmeter.clicks.log import Cells, add_up, checked, depth_of, read_clicks
 from lightmeter.clicks.result import AttentionEstimate
-from lightmeter.data.codes import values_of
+from lightmeter.data.ids import values_of
 from lightmeter.errors import LightmeterError, choice
 from lightmeter.statistics.scores import stream
 from lightmeter.terms.parameters import Number

@@ -11,9 +11,10 @@ import polars as pl
 
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import InputError, LightmeterError
-from lightmeter.io.checks import fault, first, identifiers, numbers
+from lightmeter.io.columns import fault, first, identifiers, numbers
+from lightmeter.io.forms import Columns, find, need, table_form
 from lightmeter.io.tables import Source
-from lightmeter.io.tabular import Columns, find, need, read_table, table_shape
+from lightmeter.io.tabular import read_table
 from lightmeter.terms.parameters import Number
 
 #: a sum of weights whose products are still numbers
@@ -59,7 +60,7 @@ def read_clicks(source: Any, *, columns: Columns | None = None) -> ClickLog:
     unknown = sorted(set(columns or {}) - set(_NAMES))
     if unknown:
         raise LightmeterError(f"columns: a click log has no {unknown[0]!r}. Accepted: {', '.join(_NAMES)}.")
-    table = read_table(source, table_shape(*_NAMES), columns=columns)
+    table = read_table(source, table_form(*_NAMES), columns=columns)
     where = table.source
     query, doc, rank, clicked = (table.frame[need(table, n, columns, LOG)] for n in _NAMES[:4])
     weight = find(table, "weight", columns)

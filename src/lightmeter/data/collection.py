@@ -16,9 +16,8 @@ import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Booleans, Floats, Integers
-from lightmeter.data.attributes import Attribute, merge_attributes
-from lightmeter.data.codes import freeze
-from lightmeter.data.intersections import JOIN, intersection
+from lightmeter.data.attributes import JOIN, Attribute, intersection, merge_attributes
+from lightmeter.data.ids import freeze
 from lightmeter.data.judgments import Judgments
 from lightmeter.data.run import Run
 from lightmeter.errors import LightmeterError, suggest
@@ -127,7 +126,7 @@ class Collection:
 
     def _from_columns(self, name: str) -> Attribute:
         """An attribute that is a column of the runs' own tables, made when it is first asked for."""
-        from lightmeter.io.from_columns import attributes_from_columns
+        from lightmeter.io.groups import attributes_from_columns
 
         options = {k: {n: v for n, v in self.declared.get(k, {}).items() if n == name} for k in ("ordinal", "bins")}
         bias = [n for n in self.declared.get("bias", ()) if n == name]

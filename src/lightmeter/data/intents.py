@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Booleans, Codes, Floats, Integers
-from lightmeter.data.codes import codes_of
-from lightmeter.data.ids import IdIndex
-from lightmeter.data.sums import sum_by
+from lightmeter.data.ids import IdIndex, codes_of
+from lightmeter.data.values import sum_by
 
 if TYPE_CHECKING:
     from lightmeter.io.tables import IntentTable

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.arrays import AnyArray, Floats, Integers
-from lightmeter.data.codes import changes_of, codes_of, freeze
-from lightmeter.data.ids import IdIndex
+from lightmeter.data.ids import IdIndex, changes_of, codes_of, freeze
 from lightmeter.io.tables import JudgmentTable
 
 T = TypeVar("T", bound=np.generic)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import polars as pl
 
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.collection import Collection, vocabulary_of
-from lightmeter.data.given_groups import check_targets, read_given_groups
 from lightmeter.data.judgments import Judgments
 from lightmeter.data.run import Run
 from lightmeter.errors import InputError, LightmeterError, suggest
@@ -168,7 +167,7 @@ def _judgments(tables: list[RunTable], qrels: Any, columns: Columns | None) -> J
     having = [t for t in tables if t.extra is not None and name in t.extra.columns]
     if not having:
         return None
-    from lightmeter.io.from_columns import judgments_from_columns
+    from lightmeter.io.judgments import judgments_from_columns
 
     made = [judgments_from_columns(t, name) for t in having]
     frame = pl.concat([j.frame for j in made]).unique(maintain_order=True)
@@ -199,7 +198,7 @@ def _refuse_strangers(tables: list[RunTable], judgments: JudgmentTable) -> None:
 def _targets(targets: Any, columns: Columns | None) -> Any:
     if targets is None or (isinstance(targets, list | tuple) and not targets):
         return None
-    from lightmeter.io.targets import read_targets
+    from lightmeter.io.judgments import read_targets
 
     return read_targets(targets, columns=columns)
 
@@ -211,7 +210,7 @@ def _intents(intents: Any, probabilities: Any, columns: Columns | None) -> Any:
                 "intent probabilities are given without intents. Give the intents with --intents FILE."
             )
         return None
-    from lightmeter.io.intents import read_intents
+    from lightmeter.io.judgments import read_intents
 
     return read_intents(intents, probabilities, columns=columns)
 
@@ -226,7 +225,7 @@ def _requests(sequence: Any, vocabulary: list[str], ignored: dict[str, int]) -> 
     """
     if sequence is None:
         return None, None, []
-    from lightmeter.io.sequences import counted, read_requests
+    from lightmeter.io.judgments import counted, read_requests
 
     asked: pl.Series | None = None
     if isinstance(sequence, pl.DataFrame):
@@ -265,7 +264,7 @@ def _segments(
         return None
     if not isinstance(segment, str):
         raise LightmeterError(f"segment is {segment!r}. Accepted: the name of a column.")
-    from lightmeter.io.binning import plain_text
+    from lightmeter.io.columns import plain_text
 
     frames = [
         pl.DataFrame({"query": pl.Series(t.queries).gather(t.query), "label": plain_text(t.extra[segment], t.source)})
@@ -274,7 +273,7 @@ def _segments(
     ]
     where, known = "the runs' tables", sorted({c for t in tables if t.extra is not None for c in t.extra.columns})
     if queries is not None:
-        from lightmeter.io.named import read_named
+        from lightmeter.io.tabular import read_named
 
         table, _ = read_named(queries, ["query"], text=[segment], columns=columns)
         frames.append(table.select("query", pl.col(segment).alias("label")))
@@ -335,3 +334,103 @@ def _notes(tables: list[RunTable], judgments: JudgmentTable | None, groups: list
     every: list[RunTable | JudgmentTable | AttributeTable] = [*tables, *([judgments] if judgments else []), *groups]
     noted = [f"{t.source.name}: {n}" for t in every for n in t.notes]
     return tuple(dict.fromkeys(noted))
+
+
+@dataclass(frozen=True)
+class GivenGroups:
+    """What came of the groups.
+
+    Attributes
+    ----------
+    tables
+        The attributes that were read.
+    names
+        All attributes there are, read or not, the columns of runs among them.
+    declared
+        What was declared of attributes that are columns of the runs: ``ordinal``, ``bins`` and ``bias``.
+    notes
+        What the user should know.
+    """
+
+    tables: list[AttributeTable]
+    names: list[str]
+    declared: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+
+def read_given_groups(
+    groups: Any,
+    runs: list[RunTable],
+    columns: Columns | None,
+    ordinal: Mapping[str, Any] | None,
+    bins: Mapping[str, Any] | None,
+    bias: Sequence[str],
+    wanted: Sequence[str] | None,
+) -> GivenGroups:
+    """Read the groups given; an attribute there wins over a column of the runs of the same name.
+
+    Parameters
+    ----------
+    groups
+        As :func:`lightmeter.load` takes them.
+    runs
+        The runs, whose own columns are attributes too.
+    columns, ordinal, bins, bias
+        As :func:`lightmeter.load` takes them.
+    wanted
+        The attributes to read, None for all.
+    """
+    own = list(dict.fromkeys(c for t in runs if t.extra is not None for c in t.extra.columns))
+    if groups is None and not (ordinal or bins or bias):
+        return GivenGroups([], own, {"ordinal": {}, "bins": {}, "bias": ()})
+    from lightmeter.io.frames import group_frames
+    from lightmeter.io.groups import attribute_names, read_groups
+
+    for name, option in (("ordinal", ordinal), ("bins", bins)):
+        if option is not None and not isinstance(option, Mapping):
+            raise LightmeterError(f"{name} is {option!r}. Accepted: a mapping from attributes to lists.")
+    given = [] if groups is None else list(groups) if isinstance(groups, list | tuple) else [groups]
+    given = [frame for g in given for frame in (group_frames(g) if isinstance(g, Mapping) else [g])]
+    theirs = [n for g in given for n in attribute_names(g, columns=columns)]
+    for name in [*(ordinal or {}), *(bins or {}), *bias]:
+        if name not in theirs and name not in own:
+            known = [*theirs, *own]
+            raise LightmeterError(
+                f"{name!r} is declared (ordinal, bins or bias), but there is no such attribute.{suggest(name, known)} "
+                + (f"Known: {', '.join(known)}." if known else "Give its groups with --groups FILE.")
+            )
+
+    def split(option: Mapping[str, Any] | None, mine: bool) -> dict[str, Any]:
+        return {k: v for k, v in (option or {}).items() if (k in theirs) != mine}
+
+    declared = {
+        "ordinal": split(ordinal, True),
+        "bins": split(bins, True),
+        "bias": tuple(b for b in bias if b not in theirs),
+    }
+    notes = [f"attribute {n!r}: the groups given are used, not the run's column" for n in theirs if n in own]
+    only = None if wanted is None else [a for a in wanted if a in theirs or a not in own]
+    tables: list[AttributeTable] = []
+    if given and only != []:
+        bias_of_theirs = [b for b in bias if b in theirs]
+        tables = read_groups(
+            given,
+            columns=columns,
+            bins=split(bins, False),
+            ordinal=split(ordinal, False),
+            bias=bias_of_theirs,
+            only=only,
+        )
+    return GivenGroups(tables, list(dict.fromkeys([*theirs, *own])), declared, notes)
+
+
+def check_targets(targets: pl.DataFrame | None, names: list[str]) -> None:
+    """Refuse targets of attributes that are nowhere, where it is known which there are."""
+    if targets is None or not names:
+        return
+    for name in targets["attribute"].unique(maintain_order=True):
+        if name not in names:
+            raise LightmeterError(
+                f"the targets are of an attribute {name!r}, which is in no groups.{suggest(name, names)} "
+                f"Known: {', '.join(names)}."
+            )

@@ -1,8 +1,8 @@
-"""Memberships of a block's documents, as columns that a divergence can read.
+"""Memberships of a block's documents, as columns that a divergence can read, and the target distributions beside them.
 
-Attributes may have hundreds of values (companies, intents), and with ``unknown='distinct'`` one a document. So a
-nominal attribute of many values
-is re-indexed within each ranking: only the values that occur there or in its target get a column.
+Attributes may have hundreds of values (companies, intents), and with ``unknown='distinct'`` one value per document. So
+a nominal attribute of many values is re-indexed within each ranking: only the values that occur there or in its target
+get a column.
 """
 
 from __future__ import annotations
@@ -13,12 +13,112 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lightmeter.arrays import AnyArray, Booleans, Codes, Floats, Integers
-from lightmeter.data import running_counts
 from lightmeter.data.attributes import Attribute
-from lightmeter.data.distribution import Distribution
-from lightmeter.data.sums import sum_by
+from lightmeter.data.values import sum_by
+
+#: position, value and share, one entry each
+Triple = tuple[Integers, Integers, Floats]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Shares of values; row 0 for all queries where ``shared``, else one row a query.
+
+    A row without entries is undefined, for the reason ``reason``.
+    """
+
+    indptr: Integers
+    value: Integers
+    share: Floats
+    shared: bool
+    reason: str = "no_target"
+
+    @classmethod
+    def one(cls, shares: Floats) -> Distribution:
+        """One distribution for all queries."""
+        value = np.arange(len(shares))
+        return cls(np.array([0, len(shares)]), value, np.asarray(shares, dtype=np.float64), True)
+
+    @classmethod
+    def by_query(
+        cls, query: NDArray[np.integer], value: NDArray[np.integer], mass: Floats, queries: int, reason: str
+    ) -> Distribution:
+        """Shares of masses summed by query and value."""
+        keys, at = np.unique(query.astype(np.int64) * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
+        total = sum_by(at, mass, len(keys))
+        keep = total > 0
+        keys, total = keys[keep], total[keep]
+        owner, code = np.divmod(keys, int(value.max(initial=0)) + 1)
+        share = total / sum_by(owner, total, queries)[owner]
+        return cls(np.searchsorted(owner, np.arange(queries + 1)), code, share, False, reason)
+
+    def rows(self, query: NDArray[np.integer]) -> Triple:
+        """(position in ``query``, value, share) of the distributions of some queries."""
+        row = np.zeros(len(query), dtype=np.int64) if self.shared else query.astype(np.int64)
+        count = self.indptr[row + 1] - self.indptr[row]
+        position = np.repeat(np.arange(len(query)), count)
+        within = np.arange(len(position)) - np.repeat(np.cumsum(count) - count, count)
+        at = np.repeat(self.indptr[row], count) + within
+        return position, self.value[at], self.share[at]
+
+    def defined(self, query: NDArray[np.integer]) -> Booleans:
+        """Which of some queries have a distribution."""
+        row = np.zeros(len(query), dtype=np.int64) if self.shared else query.astype(np.int64)
+        return self.indptr[row + 1] > self.indptr[row]
+
+
+#: bits that are used: the sign stays free
+BITS = 63
+
+
+def words(ranks: int, values: int) -> int:
+    """How many whole numbers hold the counts of some values in rankings of that many ranks."""
+    return -(-values // _a_word(ranks))
+
+
+def counts_at(value: Integers, values: int, places: Integers) -> Floats:
+    """Counts of each value down to some places, themselves included.
+
+    Parameters
+    ----------
+    value
+        The value of each place, ``[rankings, ranks]``; -1 for none.
+    values
+        How many values there are.
+    places
+        Which places, as ``ranking * ranks + rank``.
+
+    Returns
+    -------
+    array
+        ``[values, places]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts_at(np.array([[0, 1, 1], [1, -1, 1]]), 2, np.array([0, 2, 4])).tolist()
+    [[1.0, 1.0, 0.0], [0.0, 2.0, 1.0]]
+    """
+    ranks = value.shape[1]
+    bits, many = ranks.bit_length(), _a_word(ranks)
+    out = np.empty((values, len(places)))
+    for first in range(0, values, many):
+        here = range(first, min(first + many, values))
+        one = np.zeros(values + 1, dtype=np.int64)  # the last: no value
+        one[here.start : here.stop] = np.left_shift(1, bits * np.arange(len(here)))
+        counts = np.cumsum(one[value], axis=1).reshape(-1)[places]
+        for position, of in enumerate(here):
+            out[of] = counts >> (bits * position) & ((1 << bits) - 1)
+    return out
+
+
+def _a_word(ranks: int) -> int:
+    """How many counts of up to ``ranks`` one whole number holds."""
+    return BITS // max(ranks.bit_length(), 1)
+
 
 #: Attributes with more values than this are re-indexed within each ranking.
 FEW = 24
@@ -224,7 +324,7 @@ class Columns:
             known ``[places]``.
         """
         m, ranks = self.membership, self.membership.shape[1]
-        if m.attribute.indptr is None and running_counts.words(ranks, self.width) <= WORDS:
+        if m.attribute.indptr is None and words(ranks, self.width) <= WORDS:
             yield from self._counted_at(places)
             return
         many = np.bincount(places // max(ranks, 1), minlength=m.shape[0])
@@ -245,7 +345,7 @@ class Columns:
             column = np.full(m.shape[0] * ranks, -1)
             column[m.places] = self.column
         unknown = None if m.spread is None else np.cumsum(m.spread, axis=1).reshape(-1) / m.size
-        counts = running_counts.counts_at(column.reshape(m.shape), self.width, places)
+        counts = counts_at(column.reshape(m.shape), self.width, places)
         step = max(CUBE // max(self.width, 1), 1)
         for start in range(0, len(places), step):
             part = slice(start, start + step)

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Booleans, Codes, Integers
-from lightmeter.data.codes import distinct
 from lightmeter.data.collection import Collection
+from lightmeter.data.ids import distinct
 from lightmeter.data.run import Run
 from lightmeter.errors import InputError
 

@@ -11,8 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.arrays import Codes, Floats, Integers
-from lightmeter.data.codes import changes_of, distinct, freeze
-from lightmeter.data.ids import IdIndex, first_repeat, hash_ids
+from lightmeter.data.ids import IdIndex, changes_of, distinct, first_repeat, freeze, hash_ids
 from lightmeter.errors import InputError
 from lightmeter.io.id_column import as_series
 from lightmeter.io.tables import RunTable

@@ -344,13 +344,14 @@ def by_rank(user: User | str, asked: str) -> User:
 
 def _exposures(given: Any) -> pl.DataFrame:
     """``[run,] query, doc, exposure``, checked."""
-    from lightmeter.io.checks import identifiers, numbers
-    from lightmeter.io.frames import frame_source, to_polars
+    from lightmeter.io.columns import identifiers, numbers
+    from lightmeter.io.frames import to_polars
+    from lightmeter.io.tables import Source
 
     if isinstance(given, Mapping):
         rows = [(str(q), str(d), x) for q, docs in given.items() for d, x in docs.items()]
         given = pl.DataFrame(rows, schema=["query", "doc", "exposure"], orient="row", strict=False)
-    frame, source = to_polars(given, "exposures"), frame_source(None, "exposures")
+    frame, source = to_polars(given, "exposures"), Source("exposures")
     for column in ("query", "doc", "exposure"):
         if column not in frame.columns:
             raise InputError(

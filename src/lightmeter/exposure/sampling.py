@@ -17,8 +17,7 @@ import numpy as np
 
 from lightmeter.arrays import Booleans, Codes, Floats, Integers
 from lightmeter.data.rankings import Ranked, chunks_of_like_length
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values
+from lightmeter.data.values import Values, sum_by
 from lightmeter.exposure.policy import log_weights
 from lightmeter.exposure.ties import blocks_by_score
 from lightmeter.exposure.transposition import sample_transpositions

@@ -39,8 +39,8 @@ class Reading:
 
     def _read(self) -> pa.Table | None:
         """Column 2 is nearly always the same everywhere, which is cheap to see; else its values are coded."""
-        table = read_fields(self.path, self.delimiter, self.fields, self.second)
-        return read_fields(self.path, self.delimiter, self.fields) if table is None else table
+        table = read_columns(self.path, self.delimiter, self.fields, self.second)
+        return read_columns(self.path, self.delimiter, self.fields) if table is None else table
 
     def take(self) -> pa.Table | None:
         """Arrow's table, None where it found something out of the ordinary; handed over once, so it can be freed."""
@@ -98,7 +98,7 @@ def _is_clean(line: str, delimiter: str, fields: int) -> bool:
     return len(cells) == fields and len(line.split()) == fields and cells[3].isdigit() and not line.endswith("\r")
 
 
-def read_fields(source: Any, delimiter: str, fields: int, constant: str | None = None) -> pa.Table | None:
+def read_columns(source: Any, delimiter: str, fields: int, constant: str | None = None) -> pa.Table | None:
     """Arrow's table of a run, None where a line has another number of fields or a score is no number.
 
     Parameters

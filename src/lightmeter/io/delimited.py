@@ -10,17 +10,19 @@ import polars as pl
 
 from lightmeter.errors import InputError
 from lightmeter.io.sources import add_counts
-from lightmeter.io.tables import Source
+from lightmeter.io.tables import Source, Table
 from lightmeter.io.text import BOM, Odd, Scan, broken, check_text, head_lines, read_bytes
 
 _BLOCK = 1 << 23
 
 
-def read_delimited(path: str, delimiter: str) -> tuple[pl.DataFrame, Source, dict[str, int]]:
+def read_delimited(path: str, delimiter: str) -> Table:
     """Read a table with a header. Empty cells are null; blanks around names and cells are removed and counted.
 
     Columns without a name are left out and counted. Rows shorter or longer than the header are refused.
     """
+    import pyarrow as pa
+
     names = header(path, delimiter)
     kept = [name for name in names if name]
     if not kept:
@@ -28,8 +30,12 @@ def read_delimited(path: str, delimiter: str) -> tuple[pl.DataFrame, Source, dic
             "the header has no column names", where=path, line=1, accepted="a first line with the names of the columns"
         )
     check_names(kept, path)
-    frame, blank = _read(path, delimiter, names)
-    source = Source(path, (path,), lambda row: (path, _line_of(path, delimiter, row)))
+    try:
+        frame, blank = _fast(path, delimiter, names)
+    except OSError as error:
+        raise broken(path, error) from None
+    except (Odd, pa.ArrowInvalid) as error:
+        raise _explain(path, delimiter, len(names), error) from None
     if not len(frame):
         raise InputError(
             f"the table has a header ({', '.join(kept[:8])}) but no rows",
@@ -38,7 +44,7 @@ def read_delimited(path: str, delimiter: str) -> tuple[pl.DataFrame, Source, dic
         )
     frame, padded = _strip(frame)
     ignored = {"blank lines": blank, "columns without a name": len(names) - len(kept), "blanks around cells": padded}
-    return frame, source, add_counts(ignored)
+    return Table(frame, Source(path, (path,), lambda row: (path, _line_of(path, delimiter, row))), add_counts(ignored))
 
 
 def check_names(names: list[str], path: str) -> None:
@@ -62,50 +68,53 @@ def header(path: str, delimiter: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([lines[0].rstrip("\r")], delimiter=delimiter))]
 
 
-def _read(path: str, delimiter: str, names: list[str]) -> tuple[pl.DataFrame, int]:
-    """The cells as text, and how many lines are blank."""
+def _fast(path: str, delimiter: str, names: list[str]) -> tuple[pl.DataFrame, int]:
+    """The cells as text, read by Arrow, and how many lines are blank.
+
+    Cells with line feeds make Arrow slow, so they are expected only where the first lines have quotes, or where it
+    failed without.
+    """
     import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
-    inner = [str(i) for i in range(len(names))]
-
-    def attempt(newlines: bool) -> tuple[pl.DataFrame, Scan]:
-        scan = Scan(path)
-        try:
-            table = arrow_csv.read_csv(
-                pa.PythonFile(scan, mode="r"),
-                read_options=arrow_csv.ReadOptions(column_names=inner, block_size=_BLOCK),
-                parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=newlines),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(inner, pa.string()),
-                    null_values=[],
-                    strings_can_be_null=False,
-                    check_utf8=False,
-                ),
-            )
-        finally:
-            scan.close()
-        return pl.DataFrame(pl.from_arrow(table)).slice(1), scan
 
     quoted = any('"' in line for line in head_lines(path))
     try:
-        try:
-            frame, scan = attempt(quoted)
-            again = scan.quotes > 0 and scan.size > _BLOCK and not quoted
-        except pa.ArrowInvalid:
-            again = True  # perhaps a cell with a line feed lay across two blocks
-        if again:
-            frame, scan = attempt(True)
-    except (Odd, pa.ArrowInvalid) as error:
-        raise _explain(path, delimiter, len(names), error) from None
-    except OSError as error:
-        raise broken(path, error) from None
-    if scan.quotes % 2:
-        _check_quotes(path, delimiter)
-    rows = len(frame)
-    within = sum(int(column.str.count_matches("\n", literal=True).sum()) for column in frame) if scan.quotes else 0
-    frame = frame.select(pl.col(str(i)).alias(name) for i, name in enumerate(names) if name)
-    return frame, scan.lines - 1 - rows - within
+        frame, scan = _arrow(path, delimiter, len(names), quoted)
+        again = scan.quotes > 0 and scan.size > _BLOCK and not quoted
+    except pa.ArrowInvalid:  # perhaps a cell with a line feed lay across two blocks
+        again = True
+    if again:
+        frame, scan = _arrow(path, delimiter, len(names), True)
+    within = 0
+    if scan.quotes:
+        if scan.quotes % 2:  # one that is opened and never closed would swallow the rest of the file
+            for _ in _records(path, delimiter, strict=True):
+                pass
+        within = sum(int(column.str.count_matches("\n", literal=True).sum()) for column in frame)
+    named = frame.select(pl.col(str(i)).alias(name) for i, name in enumerate(names) if name)
+    return named, scan.lines - 1 - len(frame) - within
+
+
+def _arrow(path: str, delimiter: str, width: int, line_feeds: bool) -> tuple[pl.DataFrame, Scan]:
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    inner = [str(i) for i in range(width)]
+    scan = Scan(path)
+    try:
+        table = csv.read_csv(
+            pa.PythonFile(scan, mode="r"),
+            read_options=csv.ReadOptions(column_names=inner, block_size=_BLOCK),
+            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=line_feeds),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(inner, pa.string()),
+                null_values=[],
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        )
+    finally:
+        scan.close()
+    return pl.DataFrame(pl.from_arrow(table)).slice(1), scan
 
 
 def _records(path: str, delimiter: str, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
@@ -136,14 +145,8 @@ def _line_of(path: str, delimiter: str, row: int) -> int:
     return next(line for i, line in enumerate(data) if i == row)
 
 
-def _check_quotes(path: str, delimiter: str) -> None:
-    """Refuse a quote that is opened and never closed: it would swallow the rest of the file."""
-    for _ in _records(path, delimiter, strict=True):
-        pass
-
-
 def _explain(path: str, delimiter: str, width: int, error: Exception) -> InputError:
-    """Find the line that Arrow could not read."""
+    """Read line by line to the first fault that Arrow stumbled over."""
     data = read_bytes(path).removeprefix(BOM)
     check_text(path, data)
     kind = {",": "commas", "\t": "tabs", ";": "semicolons"}.get(delimiter, repr(delimiter))
@@ -158,9 +161,9 @@ def _explain(path: str, delimiter: str, width: int, error: Exception) -> InputEr
                 accepted=f"{width} cells separated by {kind}",
                 hint="Put cells that contain the separator between double quotes",
             )
-    alone = data.replace(b"\r\n", b"\n\n").find(b"\r")
-    if alone >= 0:
-        line = data.count(b"\n", 0, alone) + 1
+    lone = data.replace(b"\r\n", b"\n\n").find(b"\r")
+    if lone >= 0:
+        line = data.count(b"\n", 0, lone) + 1
         return InputError(
             "a carriage return without a line feed",
             where=path,

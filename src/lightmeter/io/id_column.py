@@ -1,4 +1,6 @@
-"""Ids that stay in Arrow's memory until somebody needs them as a series."""
+"""Arrow's columns: as polars series without loading Arrow's functions, and ids that stay in Arrow's memory until
+somebody needs them as a series.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,26 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lightmeter.arrays import Integers
-from lightmeter.io.series import series_of
 from lightmeter.io.threads import cores, in_threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class _Stream:
+    """Arrow's column behind the plain stream interface: handed over as it is, polars would load Arrow's functions."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self._column = column
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._column.__arrow_c_stream__(requested_schema)
+
+
+def series_of(name: str, column: pa.ChunkedArray) -> pl.Series:
+    """The column as a series; the bytes of strings are not copied."""
+    return pl.Series(name, _Stream(column))
+
 
 #: more rows than this are gathered from the whole series
 _FEW = 1 << 17

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line."""
+"""JSON lines: one object on every line."""
 
 from __future__ import annotations
 
@@ -9,54 +9,43 @@ from typing import Any
 import polars as pl
 
 from lightmeter.errors import InputError
-from lightmeter.io.checks import JSON, fault
-from lightmeter.io.tables import Source
-from lightmeter.io.text import read_lines, row_lines
+from lightmeter.io.columns import JSON, fault
+from lightmeter.io.sources import add_counts
+from lightmeter.io.tables import Source, Table
+from lightmeter.io.text import data_lines
+
+_LINES = "one JSON object on every line"
 
 
 def read_objects(path: str) -> tuple[list[dict[str, Any]], Source, dict[str, int]]:
     """The objects of a JSON lines file; NaN and Infinity, which are not JSON, are refused."""
-    lines = read_lines(path)
-    rows = row_lines(lines, 0)
-    if not len(rows):
-        raise InputError("the file has only blank lines", where=path, accepted="one JSON object a line")
-    objects = []
+    lines, source, blank = data_lines(path, _LINES)
     decode = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_distinct).decode
-    for number, text in zip(rows.tolist(), lines.gather(rows - 1).to_list(), strict=True):
+    objects = []
+    for row, text in enumerate(lines.to_list()):
         try:
             value = decode(text)
         except _NotJson as error:
-            raise InputError(
-                f"{error} is not JSON", where=path, line=number, accepted="finite numbers; null for a missing one"
-            ) from None
+            found, accepted = f"{error} is not JSON", "finite numbers; null for a missing one"
+            raise fault(found, source, row, accepted=accepted) from None
         except _Repeated as error:
-            raise InputError(
-                f"the key {error} stands twice in one object",
-                where=path,
-                line=number,
-                accepted="each key once",
-                hint="Several values of a document go into a list",
-            ) from None
+            found, hint = f"the key {error} stands twice in one object", "Several values of a document go into a list"
+            raise fault(found, source, row, accepted="each key once", hint=hint) from None
         except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"not JSON ({_reason(error)})", where=path, line=number, accepted="one JSON object a line"
-            ) from None
+            raise fault(f"not JSON ({_reason(error)})", source, row, accepted=_LINES) from None
         if not isinstance(value, dict):
-            raise InputError(
-                f"a JSON {type(value).__name__} instead of an object",
-                where=path,
-                line=number,
-                accepted='an object such as {"query": "q1", "doc": "d1", "score": 1.5}',
+            found, accepted = (
+                f"a JSON {type(value).__name__}",
+                'an object such as {"query": "q1", "doc": "d1", "score": 1.5}',
             )
+            raise fault(f"{found} instead of an object", source, row, accepted=accepted)
         if "\\u" in text and not _is_text(value):
-            raise InputError("half of a surrogate pair", where=path, line=number, accepted="text that is Unicode")
+            raise fault("half of a surrogate pair", source, row, accepted="text that is Unicode")
         objects.append(value)
-    source = Source(path, (path,), lambda row: (path, int(rows[row])))
-    blank = len(lines) - len(rows)
-    return objects, source, {"blank lines": blank} if blank else {}
+    return objects, source, add_counts({"blank lines": blank})
 
 
-def read_jsonl(path: str, ids: Mapping[str, str] | None = None) -> tuple[pl.DataFrame, Source, dict[str, int]]:
+def read_jsonl(path: str, ids: Mapping[str, str] | None = None) -> Table:
     """A table of JSON lines; a key that some lines lack is null there.
 
     Parameters
@@ -72,7 +61,7 @@ def read_jsonl(path: str, ids: Mapping[str, str] | None = None) -> tuple[pl.Data
         raise InputError("the objects have no keys", where=path, accepted="objects with the keys of the table")
     for ours, theirs in (ids or {}).items():
         _check_ids(objects, ours, theirs if theirs in names else ours, source)
-    return pl.DataFrame([_column(name, [one.get(name) for one in objects]) for name in names]), source, ignored
+    return Table(pl.DataFrame([_column(name, [one.get(name) for one in objects]) for name in names]), source, ignored)
 
 
 def _check_ids(objects: list[dict[str, Any]], ours: str, name: str, source: Source) -> None:
@@ -147,11 +136,11 @@ class _Repeated(ValueError):
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    built = dict(pairs)
+    if len(built) < len(pairs):
         keys = [key for key, _ in pairs]
         raise _Repeated(repr(next(key for key in keys if keys.count(key) > 1)))
-    return made
+    return built
 
 
 def _refuse(constant: str) -> None:

@@ -1,27 +1,66 @@
-"""Judgments in every form (TREC, tables, frames, dictionaries, TREC Fair queries) as :class:`JudgmentTable`."""
+"""Judgments, intents, targets and query sequences, in every form."""
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from lightmeter.errors import InputError
-from lightmeter.io.checks import drop_repeats, fault, finite, identifiers, numbers
-from lightmeter.io.dictionaries import dict_table
+from lightmeter.io.columns import NUMBER, UNKNOWN, check_sums, drop_repeats, fault, finite, first, is_unicode, numbers
+from lightmeter.io.forms import Column, Columns, Form, check, grades
+from lightmeter.io.frames import dict_table
 from lightmeter.io.jsonl import read_objects
-from lightmeter.io.sources import add_counts, is_path, merge_sources, parts
-from lightmeter.io.tables import JudgmentTable, Source
-from lightmeter.io.tabular import DECIMAL, Columns, Shape, Table, join, need, read_table, read_table_file, tell_format
-from lightmeter.io.trec import exact_fields
+from lightmeter.io.sources import add_counts, is_path, one_file, parts, split_name
+from lightmeter.io.tables import IntentTable, JudgmentTable, RunTable, Source, Table, TargetTable
+from lightmeter.io.tabular import read, tell_format
+from lightmeter.io.text import data_lines, head_lines, read_fields
 
-JUDGMENT_FILE = "lines 'query 0 doc grade' or 'query doc grade' (grade 2 or L2), or a table with query, doc, grade"
-_GRADE = re.compile(rf"L?(?:{DECIMAL.pattern.removeprefix('^').removesuffix('$')})")
-JUDGMENT_SHAPE = Shape(("query", "doc", "grade"), (3, 4), _GRADE, -1)
-REPEATED = "repeated judgments"
+_REPEATED = "repeated judgments"
+JUDGMENTS = Form(
+    "lines 'query 0 doc grade' or 'query doc grade' (grade 2 or L2), or a table with query, doc, grade",
+    (Column("query"), Column("doc"), Column("grade", "grade")),
+    lines=(("query", None, "doc", "grade"), ("query", "doc", "grade")),
+    keys=("query", "doc"),
+    values=("grade",),
+    repeated=_REPEATED,
+    hint="Remove one of the two; judgments per intent are given with --intents",
+    what="judgments",
+)
+INTENTS = Form(
+    "lines 'query intent doc grade', or a table with query, intent, doc, grade",
+    (Column("query"), Column("intent"), Column("doc"), Column("grade", "grade")),
+    lines=(("query", "intent", "doc", "grade"),),
+    keys=("query", "intent", "doc"),
+    values=("grade",),
+    repeated=_REPEATED,
+    what="intents",
+    folder=False,
+)
+PROBABILITIES = Form(
+    "lines 'query intent probability', or a table with query, intent, probability",
+    (Column("query"), Column("intent"), Column("probability", "number", least=0.0)),
+    lines=(("query", "intent", "probability"),),
+    keys=("query", "intent"),
+    values=("probability",),
+    repeated="repeated probabilities",
+    what="intent probabilities",
+    folder=False,
+)
+TARGETS = Form(
+    "a table 'attribute, value, share[, query]', or NAME=FILE.golddistr with one share on every line",
+    (
+        Column("attribute"),
+        Column("value", "label"),
+        Column("share", "number", least=0.0),
+        Column("query", "optional id", required=False),
+    ),
+    what="targets",
+)
+GOLDDISTR = Form("one share on every line", (Column("share", "number", least=0.0),), lines=(("share",),))
+SEQUENCE_FILE = "lines 'sequence.number,query' such as '0.17,18439', without a header"
 
 
 def read_judgments(source: Any, *, columns: Columns | None = None) -> JudgmentTable:
@@ -50,88 +89,26 @@ def read_judgments(source: Any, *, columns: Columns | None = None) -> JudgmentTa
     if isinstance(source, JudgmentTable):
         return source
     if isinstance(source, Mapping):
-        return _judgments(_dict_frame(source), Source("dictionary"), {})
-    if not is_path(source):
-        return _of_table(read_table(source, JUDGMENT_SHAPE, columns=columns, what="judgments"), columns)
-    found = parts(source, "judgments")
-    formats = {tell_format(file, JUDGMENT_SHAPE, columns)[0] for file in found.files}
-    if "fields" in formats:
-        if len(formats) > 1:
-            raise InputError("TREC files and tables are mixed", where=str(source), accepted="part files of one format")
-        return _of_fields(str(source), found.files, found.ignored)
-    if formats == {"jsonl"} and len(found.files) == 1:
-        objects, where, ignored = read_objects(found.files[0])
-        if "documents" in objects[0]:
-            return _of_trec_fair(objects, where, ignored)
-    tables = [read_table_file(file, JUDGMENT_SHAPE, columns) for file in found.files]
-    return _of_table(join(str(source), tables, found.ignored), columns)
+        return _judgments(check(_dict_table(source), JUDGMENTS))
+    if is_path(source):
+        files = parts(source, JUDGMENTS.what).files
+        if len(files) == 1 and tell_format(files[0], JUDGMENTS, columns)[0] == "jsonl":
+            objects, where, ignored = read_objects(files[0])
+            if "documents" in objects[0]:
+                return _of_trec_fair(objects, where, ignored)
+    return _judgments(read(source, JUDGMENTS, columns=columns))
 
 
-def grades(column: pl.Series, source: Source, *, named: bool = True) -> pl.Series:
-    """Grades as numbers; text may be ``L2`` for 2."""
-    if column.dtype != pl.String or not bool(column.str.starts_with("L").any()):
-        return numbers(column, "grade", source, named=named)
-    try:
-        return numbers(column.str.replace(r"^L([0-9.+-])", "$1"), "grade", source, named=named)
-    except InputError:
-        # say it with the text as it stands
-        numbers(column.str.replace(r"^L([0-9.+-].*)$", "0"), "grade", source, named=named)
-        raise
+def _judgments(table: Table) -> JudgmentTable:
+    return JudgmentTable(table.source, table.frame, table.ignored)
 
 
-def _judgments(
-    frame: pl.DataFrame,
-    source: Source,
-    ignored: dict[str, int],
-    notes: tuple[str, ...] = (),
-    candidates: pl.DataFrame | None = None,
-) -> JudgmentTable:
-    hint = "Remove one of the two; judgments per intent are given with --intents"
-    kept, repeated = drop_repeats(frame, ["query", "doc"], "grade", source, "grade", hint)
-    return JudgmentTable(source, kept, add_counts(ignored, {REPEATED: repeated}), notes, candidates)
-
-
-def _of_fields(name: str, files: tuple[str, ...], ignored: dict[str, int]) -> JudgmentTable:
-    frames, sources, counts = [], [], []
-    for file in files:
-        fields = exact_fields(file, 3, 4, JUDGMENT_FILE)
-        short = fields.frame["f3"].is_null()
-        if short.any() and not short.all():
-            row = int(np.flatnonzero(short.to_numpy() != bool(short[0]))[0])
-            raise fault(
-                f"{3 if short[row] else 4} fields in a file whose first line has {3 if short[0] else 4}",
-                fields.source,
-                row,
-                accepted=JUDGMENT_FILE,
-            )
-        doc, grade = ("f1", "f2") if short.all() else ("f2", "f3")
-        value = grades(fields.frame[grade], fields.source, named=False)
-        frames.append(pl.DataFrame({"query": fields.frame["f0"], "doc": fields.frame[doc], "grade": value}))
-        sources.append(fields.source)
-        counts.append(fields.ignored)
-    source = merge_sources(name, sources, [len(f) for f in frames])
-    return _judgments(pl.concat(frames), source, add_counts(ignored, *counts))
-
-
-def _of_table(table: Table, columns: Columns | None) -> JudgmentTable:
-    names = [need(table, wanted, columns, JUDGMENT_FILE) for wanted in ("query", "doc", "grade")]
-    query, doc, grade = (table.frame[name] for name in names)
-    frame = pl.DataFrame(
-        {
-            "query": identifiers(query, "query", table.source),
-            "doc": identifiers(doc, "document", table.source),
-            "grade": grades(grade, table.source),
-        }
-    )
-    return _judgments(frame, table.source, table.ignored)
-
-
-def _dict_frame(source: Mapping[Any, Any]) -> pl.DataFrame:
+def _dict_table(source: Mapping[Any, Any]) -> Table:
     if not source:
         raise InputError("the dictionary is empty", accepted="{query: {doc: grade}}")
     if not all(isinstance(value, Mapping) for value in source.values()):
         raise InputError("a query without a dictionary of grades", where="dictionary", accepted="{query: {doc: grade}}")
-    return dict_table(source, "dictionary", "grade").frame
+    return dict_table(source, "dictionary", "grade")
 
 
 def _of_trec_fair(objects: list[dict[str, Any]], source: Source, ignored: dict[str, int]) -> JudgmentTable:
@@ -157,22 +134,313 @@ def _of_trec_fair(objects: list[dict[str, Any]], source: Source, ignored: dict[s
             rows.append(row)
     if not docs:
         raise InputError("no query has a document", where=source.name, accepted=accepted)
-    line_of = source.line_of
-    place = Source(source.name, source.files, (lambda row: line_of(rows[row])) if line_of else None)
     frame = pl.DataFrame(
         {"query": queries, "doc": docs, "grade": values},
         schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64},
     )
-    table = _judgments(frame, place, ignored)
-    candidates = table.frame.select("query", "doc")
-    judged = table.frame.drop_nulls("grade")
-    n = table.frame["query"].n_unique()
+    kept, repeated = drop_repeats(frame, ["query", "doc"], "grade", source.rows(rows), "grade", JUDGMENTS.hint)
+    candidates = kept.select("query", "doc")
+    judged = kept.drop_nulls("grade")
+    n = kept["query"].n_unique()
     notes = (f"candidates: {len(candidates)} documents of {n} queries, {len(judged)} of them judged",)
     empty = sum(not one["documents"] for one in objects)
     return JudgmentTable(
-        place, judged, add_counts(table.ignored, {"queries without documents": empty}), notes, candidates
+        source,
+        judged,
+        add_counts(ignored, {_REPEATED: repeated}, {"queries without documents": empty}),
+        notes,
+        candidates,
     )
 
 
 def _is_id(value: object) -> bool:
     return (isinstance(value, str) and value != "") or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def judgments_from_columns(run: RunTable, name: str) -> JudgmentTable:
+    """Judgments from a column of grades or labels in the run's own table.
+
+    Rows without a grade are unjudged and counted. A pair that is ranked several times (in several samples) must have
+    one grade.
+    """
+    column = run.column(name)
+    if column.dtype.is_nested():
+        numbers(column, "grade", run.source)
+    known = column.is_not_null()
+    if column.dtype.is_float():
+        known = known & column.is_not_nan()
+    if not known.any():
+        raise InputError("the column has no grade in any row", where=run.source.name, column=name, accepted="numbers")
+    filled = (
+        pl.DataFrame({"g": column, "k": known})
+        .select(pl.when("k").then("g").otherwise(pl.lit(0, dtype=pl.Int8).cast(column.dtype)))
+        .to_series()
+    )
+    value = grades(filled.rename(name), run.source)
+    frame = pl.DataFrame({"query": run.query_ids, "doc": run.doc, "grade": value, "_known": known})
+    frame = frame.with_columns(pl.when("_known").then("grade").alias("grade")).drop("_known")
+    kept, repeated = drop_repeats(frame, ["query", "doc"], "grade", run.source, "grade")
+    judged = kept.drop_nulls("grade")
+    return JudgmentTable(
+        run.source,
+        judged,
+        add_counts({_REPEATED: repeated, "rows without a grade": len(kept) - len(judged)}),
+    )
+
+
+# intents
+
+
+def read_intents(source: Any, probabilities: Any = None, *, columns: Columns | None = None) -> IntentTable:
+    """Read judgments per intent and, if given, the probability of each intent.
+
+    Parameters
+    ----------
+    source
+        A path to lines ``query intent doc grade`` or to a table with these columns, or a frame.
+    probabilities
+        A path to lines ``query intent probability`` or to such a table, or a frame. Probabilities sum to 1 within
+        1e-3 for each query and are used as given. Without it the intents of a query are equally probable.
+    columns
+        Our names to the table's.
+
+    Returns
+    -------
+    IntentTable
+
+    Raises
+    ------
+    InputError
+        Something cannot be used, or an intent that was judged has no probability.
+    """
+    if isinstance(source, IntentTable):
+        return source
+    table = read(source, INTENTS, columns=columns)
+    intents = table.frame.select("query", "intent").unique(maintain_order=True)
+    if probabilities is None:
+        shares = intents.with_columns((1.0 / pl.len().over("query")).alias("probability"))
+        return IntentTable(table.source, table.frame, shares, table.ignored)
+    given = read(probabilities, PROBABILITIES, columns=columns)
+    check_sums(given.frame.with_row_index("_row"), ["query"], "probability", given.source, "probabilities")
+    missing = intents.join(given.frame, on=["query", "intent"], how="anti")
+    if len(missing):
+        query, intent = missing.row(0)
+        raise fault(
+            f"intent {intent!r} of query {query!r} has no probability in {given.source.name}",
+            table.source,
+            first((table.frame["query"] == query) & (table.frame["intent"] == intent)) or 0,
+            accepted=PROBABILITIES.accepted,
+            hint="Add it, with 0 if it does not count",
+        )
+    return IntentTable(table.source, table.frame, given.frame, add_counts(table.ignored, given.ignored))
+
+
+# targets
+
+
+def read_targets(specs: Any, *, columns: Columns | None = None) -> TargetTable:
+    """Read target distributions.
+
+    Parameters
+    ----------
+    specs
+        A path to a table ``attribute, value, share[, query]``, ``NAME=FILE.golddistr`` (NTCIREVAL: one share on every
+        line, values 1 to c), a frame, a dictionary ``{"gender": {"f": 0.5, "m": 0.5}}``, or a list of these.
+    columns
+        Our names to the table's.
+
+    Returns
+    -------
+    TargetTable
+        Shares are not negative, sum to 1 within 1e-3 for each attribute (and query), and are never rescaled.
+
+    Raises
+    ------
+    InputError
+        Something cannot be used: the message names the file and line, or the row and column.
+    """
+    if isinstance(specs, TargetTable):
+        return specs
+    tables = [_targets_of(spec, columns) for spec in (specs if isinstance(specs, (list, tuple)) else [specs])]
+    if not tables:
+        raise InputError("no targets are given", accepted=TARGETS.accepted)
+    seen: dict[str, str] = {}
+    for table in tables:
+        for name in table.frame["attribute"].unique(maintain_order=True).to_list():
+            if name in seen:
+                raise InputError(
+                    f"the target of {name!r} is given twice ({seen[name]} and {table.source.name})",
+                    where=table.source.name,
+                    accepted="one target for each attribute",
+                )
+            seen[name] = table.source.name
+    if len(tables) == 1:
+        return tables[0]
+    source = Source(", ".join(t.source.name for t in tables), tuple(f for t in tables for f in t.source.files))
+    return TargetTable(source, pl.concat([t.frame for t in tables]), add_counts(*(t.ignored for t in tables)))
+
+
+def _targets_of(spec: Any, columns: Columns | None) -> TargetTable:
+    if isinstance(spec, Mapping):
+        return _targets_of_dict(spec)
+    if is_path(spec):
+        name, path = split_name(spec)
+        if name is not None or path.endswith((".golddistr", ".golddistr.gz", ".golddistr.zst")):
+            return _golddistr(name, path)
+        spec = path
+    table = read(spec, TARGETS, columns=columns)
+    frame = table.frame
+    if "query" not in frame.columns:
+        frame = frame.with_columns(pl.lit(None, pl.String).alias("query"))
+    return _checked(frame, table.source, table.ignored)
+
+
+def _checked(frame: pl.DataFrame, source: Source, ignored: dict[str, int]) -> TargetTable:
+    if (row := first(frame["value"] == UNKNOWN)) is not None:
+        raise fault(
+            f"the value {UNKNOWN} never enters a target",
+            source,
+            row,
+            column="value",
+            accepted="shares of known values; the unknown are treated as --unknown says",
+            hint="Remove the value and let the other shares sum to 1",
+        )
+    keys = ["attribute", "query", "value"]
+    rows = frame.with_row_index("_row")
+    twice = rows.filter(pl.struct(keys).is_duplicated())
+    if len(twice):
+        one = twice.row(0, named=True)
+        again = next(
+            r for r in twice.iter_rows(named=True) if r["_row"] != one["_row"] and all(r[k] == one[k] for k in keys)
+        )
+        raise fault(
+            f"the value {one['value']!r} of {one['attribute']!r} has a share here "
+            f"and at {source.elsewhere(one['_row'], again['_row'])}",
+            source,
+            again["_row"],
+            accepted="one share for each value",
+        )
+    check_sums(rows, ["attribute", "query"], "share", source, "shares")
+    return TargetTable(source, frame, ignored)
+
+
+def _golddistr(name: str | None, path: str) -> TargetTable:
+    path = one_file(path, "targets")
+    if name is None:
+        raise InputError(
+            "a .golddistr file does not say which attribute it is for", where=path, accepted=f"NAME={path}"
+        )
+    if not any(GOLDDISTR.fits(line.split()) for line in head_lines(path)):
+        found = f"no line is a share, and {name}= is for files with one share on every line"
+        raise InputError(found, where=path, accepted=TARGETS.accepted, hint=f"Leave out {name}= for a table")
+    table = check(read_fields(path, GOLDDISTR), GOLDDISTR)
+    n = len(table.frame)
+    frame = pl.DataFrame(
+        {
+            "attribute": pl.Series([name] * n, dtype=pl.String),
+            "value": [str(i) for i in range(1, n + 1)],
+            "share": table.frame["share"],
+            "query": pl.Series([None] * n, dtype=pl.String),
+        }
+    )
+    return _checked(frame, table.source, table.ignored)
+
+
+def _targets_of_dict(targets: Mapping[Any, Any]) -> TargetTable:
+    source = Source("dictionary")
+    rows: list[tuple[str, str, float]] = []
+    for attribute, shares in targets.items():
+        if not isinstance(shares, Mapping) or not shares:
+            raise InputError(
+                f"the target of {attribute!r} is a {type(shares).__name__}",
+                where="dictionary",
+                accepted="{attribute: {value: share}}",
+            )
+        for value, share in shares.items():
+            if isinstance(share, bool) or not isinstance(share, (int, float)) or _too_large(share):
+                raise InputError(
+                    f"the share {share!r:.60} of {value!r} is not a number",
+                    where="dictionary",
+                    row=len(rows),
+                    column=str(attribute),
+                    accepted="{attribute: {value: share}}",
+                )
+            if not is_unicode(f"{attribute}{value}"):
+                raise InputError(
+                    f"the name {attribute!r} or {value!r} has half of a surrogate pair",
+                    where="dictionary",
+                    accepted="text that is Unicode",
+                )
+            rows.append((str(attribute), str(value), float(share)))
+    if not rows:
+        raise InputError(
+            "the dictionary of targets is empty", where="dictionary", accepted="{attribute: {value: share}}"
+        )
+    frame = pl.DataFrame(
+        rows, schema={"attribute": pl.String, "value": pl.String, "share": pl.Float64}, orient="row"
+    ).with_columns(pl.lit(None, pl.String).alias("query"))
+    numbers(frame["share"], "share", source, least=0.0)
+    return _checked(frame, source, {})
+
+
+def _too_large(share: float) -> bool:
+    """Whether a whole number is beyond the floats."""
+    return isinstance(share, int) and finite(share) is None
+
+
+# query sequences
+
+
+def read_sequence(path: str | os.PathLike[str]) -> pl.DataFrame:
+    """How often each query of a sequence is asked: :func:`read_requests`, counted.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``query`` (String, in order of first appearance) and ``weight`` (Float64: how often it was asked).
+    """
+    return counted(read_requests(path))
+
+
+def counted(requests: pl.Series) -> pl.DataFrame:
+    """``query, weight`` of requests, in order of first appearance.
+
+    Examples
+    --------
+    >>> counted(pl.Series(["q2", "q1", "q2"])).rows()
+    [('q2', 2.0), ('q1', 1.0)]
+    """
+    frame = pl.DataFrame({"query": requests})
+    return frame.group_by("query", maintain_order=True).agg(pl.len().cast(pl.Float64).alias("weight"))
+
+
+def read_requests(path: str | os.PathLike[str]) -> pl.Series:
+    """Read a query sequence, ``sequence.number,qid`` on every line without a header.
+
+    Parameters
+    ----------
+    path
+        The file (plain, gzip or zstd).
+
+    Returns
+    -------
+    polars.Series
+        The query of each request, in the order of the lines; a line that is there twice counts once.
+
+    Raises
+    ------
+    InputError
+        A line that does not have this form, or a place of the sequence that is given to two queries.
+    """
+    path = one_file(path, "query sequence")
+    lines, source, _ = data_lines(path, SEQUENCE_FILE)
+    text = lines.str.strip_chars(" \t\r\n")
+    cells = text.str.extract_groups(r"^([^,\s]+)[ \t]*,[ \t]*([^,]*[^,\s])$").struct.unnest()
+    number, query = cells.to_series(0), cells.to_series(1)
+    bad = number.is_null() | ~number.str.contains(NUMBER)
+    if (row := first(bad.fill_null(True))) is not None:
+        hint = "Remove the header" if row == 0 and number[0] is not None else "Correct this line"
+        raise fault(f"{text[row]!r} is not a place and a query", source, row, accepted=SEQUENCE_FILE, hint=hint)
+    frame = pl.DataFrame({"place": number, "query": query})
+    kept, _ = drop_repeats(frame, ["place"], "query", source, "query")
+    return kept["query"]

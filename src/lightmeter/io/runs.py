@@ -1,44 +1,60 @@
-"""Runs: TREC files, tables, frames and dictionaries as :class:`RunTable`."""
+"""Runs: TREC files, tables, frames and dictionaries as :class:`RunTable`.
+
+A TREC file whose fields are separated by exactly one space or one tab is read by Arrow (:func:`fast_run`): plain files
+by themselves, while a census of the bytes proves that nothing was out of the ordinary; compressed files and those with
+blank lines, carriage returns or letters beyond ASCII through a scan of their bytes. In any doubt the file is read line
+by line (:func:`lightmeter.io.text.read_fields`), which gives the same rows or says what is wrong.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from lightmeter.arrays import Codes, Floats, Integers
+from lightmeter.arrays import Codes, Floats
 from lightmeter.errors import InputError
-from lightmeter.io.arrow import Reading
-from lightmeter.io.checks import fault, first, identifiers, numbers
-from lightmeter.io.dictionaries import dict_table
-from lightmeter.io.fast import fast_run
+from lightmeter.io.arrow import Reading, read_columns, start_reading
+from lightmeter.io.columns import first, identifiers
+from lightmeter.io.forms import Column, Columns, Form, check, find
+from lightmeter.io.frames import dict_table
+from lightmeter.io.id_column import IdColumn, as_series
 from lightmeter.io.sources import add_counts, is_path, merge_sources, parts, split_name
-from lightmeter.io.tables import RunTable, Source
-from lightmeter.io.tabular import (
-    DECIMAL,
-    Columns,
-    Shape,
-    Table,
-    find,
-    join,
-    need,
-    read_table,
-    read_table_file,
-    rest,
-    tell_format,
+from lightmeter.io.tables import RunTable, Source, Table
+from lightmeter.io.tabular import headless, read_parts, read_table, rest
+from lightmeter.io.text import (
+    BOM,
+    Odd,
+    Scan,
+    broken,
+    head_lines,
+    read_bytes,
+    read_fields,
+    read_lines,
+    row_lines,
+    sysdesc_lines,
 )
-from lightmeter.io.trec import TrecRows, exact_fields
 
-RUN_FILE = "TREC lines 'query Q0 doc rank score tag', or a table with query, doc, score or rank"
-RUN_SHAPE = Shape(
-    ("query", "doc", "score", "rank"),
-    (5, 6),
-    re.compile(rf"{DECIMAL.pattern}|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE),
-    4,
-    ("query", "doc", "sample", "run"),
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RUN = Form(
+    "TREC lines 'query Q0 doc rank score tag', or a table with query, doc, score or rank",
+    (
+        Column("query", hint="For a single list add a column query with one value"),
+        Column("doc"),
+        Column("score", "score", required=False),
+        Column("rank", "rank", required=False),
+        Column("sample", required=False),
+        Column("weight", "number", required=False, least=0.0),
+        Column("run", required=False),
+    ),
+    lines=(("query", "sample", "doc", None, "score", None), ("query", "sample", "doc", None, "score")),
+    what="run",
 )
 
 
@@ -106,17 +122,13 @@ def read_runs(
             return [run for key, one in source.items() for run in read_runs(one, name=str(key), columns=columns)]
         return [_run_of_table(dict_table(source, name or "dictionary"), name or "dictionary", columns)]
     if not is_path(source):
-        return _runs_of_table(read_table(source, RUN_SHAPE, name=name, columns=columns), name, columns)
+        return _runs_of_table(read_table(source, RUN, name=name, columns=columns), name, columns)
     given, path = split_name(source)
     name = name or given
-    found = parts(path, "run")
-    formats = {tell_format(file, RUN_SHAPE, columns)[0] == "fields" for file in found.files}
-    if len(formats) > 1:
-        raise InputError("TREC files and tables are mixed", where=path, accepted="part files of one format")
-    if formats.pop():
+    found = parts(path, RUN.what)
+    if headless(path, found, RUN, columns):
         return [_trec_run(name or path, path, found.files, found.ignored, reading)]
-    tables = [read_table_file(file, RUN_SHAPE, columns) for file in found.files]
-    return _runs_of_table(join(path, tables, found.ignored), name, columns)
+    return _runs_of_table(read_parts(path, found, RUN, columns), name, columns)
 
 
 def _names_runs(source: Mapping[Any, Any]) -> bool:
@@ -130,6 +142,25 @@ def _names_runs(source: Mapping[Any, Any]) -> bool:
 
 
 # TREC files
+
+
+@dataclass(frozen=True)
+class TrecRows:
+    """The columns of TREC run lines, queries and column 2 coded; what the fast and the exact reader both give."""
+
+    queries: list[str]
+    query: Codes
+    seconds: list[str]
+    second: Codes
+    ids: pl.Series | IdColumn
+    score: Floats
+    source: Source
+    ignored: dict[str, int]
+
+    @property
+    def doc(self) -> pl.Series:
+        """The ids as a series."""
+        return as_series(self.ids)
 
 
 def _trec_run(
@@ -159,11 +190,11 @@ def trec_file(path: str, reading: Reading | None = None, *, exact: bool = False)
     fast = None if exact else fast_run(path, reading)
     if fast is not None:
         return fast
-    rows = exact_fields(path, 5, 6, RUN_FILE, passed=(3, 5))
-    queries, query = codes(rows.frame["f0"])
-    seconds, second = codes(rows.frame["f1"])
-    score = numbers(rows.frame["f4"], "score", rows.source, named=False).to_numpy()
-    return TrecRows(queries, query, seconds, second, rows.frame["f2"].rename("doc"), score, rows.source, rows.ignored)
+    table = check(read_fields(path, RUN), RUN.only("query", "sample", "doc", "score"))
+    queries, query = codes(table.frame["query"])
+    seconds, second = codes(table.frame["sample"])
+    score = table.frame["score"].to_numpy()
+    return TrecRows(queries, query, seconds, second, table.frame["doc"], score, table.source, table.ignored)
 
 
 def codes(column: pl.Series) -> tuple[list[str], Codes]:
@@ -203,6 +234,104 @@ def _samples(rows: TrecRows) -> tuple[pl.Series | None, tuple[str, ...]]:
     return sample, (note,)
 
 
+def fast_run(path: str, reading: Reading | None = None) -> TrecRows | None:
+    """Read a clean TREC run with Arrow, or return None when it is not clean.
+
+    Parameters
+    ----------
+    path
+        The file.
+    reading
+        Where it is being read already.
+    """
+    reading = reading or start_reading(path)
+    if reading is not None:
+        rows = _rows(path, [reading.take()], constant=reading.second)
+        if rows is not None and reading.proven(len(rows.score)):
+            return rows
+    head = head_lines(path)
+    skip = sysdesc_lines(head)
+    line = next((line.rstrip("\r") for line in head[skip:] if line.strip(" \t\r")), "")
+    delimiter, other = (b"\t", b" ") if "\t" in line else (b" ", b"\t")
+    fields = len(line.split(delimiter.decode()))
+    if fields not in (5, 6) or any("\ufffd" in line for line in head[:skip]):
+        return None
+    mark = len(BOM) if read_bytes(path, 3).startswith(BOM) else 0
+    scan = Scan(path, mark + sum(len(line.encode()) + 1 for line in head[:skip]), (other, 2 * delimiter))
+    return _rows(path, [_scanned(path, scan, delimiter.decode(), fields)], skip, scan)
+
+
+def _scanned(path: str, scan: Scan, delimiter: str, fields: int) -> pa.Table | None:
+    """What Arrow reads through a scan; None as soon as a byte is out of the ordinary."""
+    import pyarrow as pa
+
+    try:
+        return read_columns(pa.PythonFile(scan, mode="r"), delimiter, fields)
+    except Odd:
+        return None
+    except OSError as error:
+        raise broken(path, error) from None
+    finally:
+        scan.close()
+
+
+def _rows(
+    path: str, read: list[pa.Table | None], skip: int = 0, scan: Scan | None = None, constant: str = ""
+) -> TrecRows | None:
+    """The rows of a table, which is taken out of the list, so that it can be freed piece by piece."""
+    table = read.pop()
+    if table is None:
+        return None
+    table = table.unify_dictionaries()
+    rows = table.num_rows
+    queries, query = _codes(table.column("query"))
+    seconds, second = _codes(table.column("second"), constant)
+    score = _joined(table.column("score"), np.float64)
+    docs = IdColumn(table.column("doc"))
+    del table
+    _release()
+    # two separators in a row are refused before, so only the first and the last field can be empty
+    if not rows or "" in queries or not np.isfinite([score.min(), score.max()]).all():
+        return None
+    ignored = {"SYSDESC lines": skip, "blank lines": 0 if scan is None else scan.lines - rows}
+    source = Source(path, (path,), lambda row: (path, int(row_lines(read_lines(path), skip)[row])))
+    return TrecRows(queries, query, seconds, second, docs, score, source, add_counts(ignored))
+
+
+Scalar = TypeVar("Scalar", np.int32, np.float64)
+
+
+def _codes(column: pa.ChunkedArray, constant: str = "") -> tuple[list[str], Codes]:
+    """Distinct values and codes of a coded column; ``constant`` is the value of one that is not coded."""
+    if not hasattr(column.type, "value_type"):
+        return [constant], np.zeros(len(column), np.int32)
+    names: list[str] = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+    if len(names) == 1:
+        return names, np.zeros(len(column), np.int32)
+    return names, _joined(column, np.int32)
+
+
+def _joined(column: pa.ChunkedArray, dtype: type[Scalar]) -> NDArray[Scalar]:
+    """The numbers (or dictionary codes) of a column without nulls, copied once; Arrow's own conversion would load
+    pandas.
+    """
+    whole = np.empty(len(column), dtype)
+    at = 0
+    for chunk in column.chunks:
+        values = getattr(chunk, "indices", chunk)
+        data = np.frombuffer(values.buffers()[1], dtype)
+        whole[at : at + len(values)] = data[values.offset : values.offset + len(values)]
+        at += len(values)
+    return whole
+
+
+def _release() -> None:
+    """Give memory that Arrow no longer needs back to the system."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
 # tables
 
 
@@ -226,27 +355,15 @@ def _runs_of_table(table: Table, name: str | None, columns: Columns | None) -> l
     runs = []
     for i, label in enumerate(names):
         rows = np.flatnonzero(code == i)
-        whole = table.source
         runs.append(
             _run_of_table(
-                Table(table.frame[rows], _subset(whole, rows), table.ignored if i == 0 else {}), label, columns, column
+                Table(table.frame[rows], table.source.rows(rows), table.ignored if i == 0 else {}),
+                label,
+                columns,
+                column,
             )
         )
     return runs
-
-
-def _ranks(column: pl.Series, source: Source) -> Floats:
-    """Ranks of a table, from 0 or 1 up."""
-    ranks = numbers(column, "rank", source, least=0.0, truth=False)
-    if (row := first(ranks != ranks.round())) is not None:
-        raise fault(
-            f"the rank {column[row]} is not a whole number",
-            source,
-            row,
-            column=column.name,
-            accepted="whole numbers from 0 or 1 up",
-        )
-    return ranks.to_numpy()
 
 
 def _shared_ranks(query: Codes, queries: list[str], sample: pl.Series | None, score: Floats) -> tuple[str, ...]:
@@ -258,50 +375,38 @@ def _shared_ranks(query: Codes, queries: list[str], sample: pl.Series | None, sc
     if rows.n_unique() == len(rows):
         return ()
     shared = rows.is_duplicated()
-    at = first(shared) or 0
+    row = first(shared) or 0
     return (
-        f"{shared.sum()} documents have the rank of another, such as rank {-score[at]:g} of query "
-        f"{queries[query[at]]!r}: taken as equal scores",
+        f"{shared.sum()} documents have the rank of another, such as rank {-score[row]:g} of query "
+        f"{queries[query[row]]!r}: taken as equal scores",
     )
 
 
-def _subset(source: Source, rows: Integers) -> Source:
-    whole = source.line_of
-    if whole is None:
-        return source
-    return Source(source.name, source.files, lambda row: whole(int(rows[row])))
-
-
 def _run_of_table(table: Table, name: str, columns: Columns | None, run_column: str | None = None) -> RunTable:
-    frame, source = table.frame, table.source
-    single = "For a single list add a column query with one value"
-    query_name = need(table, "query", columns, RUN_FILE, single)
-    doc_name = need(table, "doc", columns, RUN_FILE)
-    if query_name == doc_name:
+    names = {c.name: find(table, c.name, columns) for c in RUN.columns}
+    if names["query"] == names["doc"] is not None:
         raise InputError(
-            "one column is named for both query and doc", where=source.name, column=doc_name, accepted=RUN_FILE
+            "one column is named for both query and doc",
+            where=table.source.name,
+            column=names["doc"],
+            accepted=RUN.accepted,
         )
-    score_name, rank_name = find(table, "score", columns), find(table, "rank", columns)
-    sample_name, weight_name = find(table, "sample", columns), find(table, "weight", columns)
-    by_rank = score_name is None
-    if by_rank:
-        if rank_name is None:
-            need(table, "score", columns, RUN_FILE)
-        score = -_ranks(frame[str(rank_name)], source) + 0.0
-    else:
-        score = numbers(frame[str(score_name)], "score", source, truth=False).to_numpy()
-    queries, query = codes(identifiers(frame[query_name], "query", source))
-    doc = identifiers(frame[doc_name], "document", source).rename("doc")
-    sample = identifiers(frame[sample_name], "sample", source).rename("sample") if sample_name else None
-    weight = None
-    notes = _shared_ranks(query, queries, sample, score) if by_rank else ()
-    if weight_name and sample is not None:
-        weight = numbers(frame[weight_name], "weight", source, least=0.0).to_numpy()
-    elif weight_name:
+    by_rank = names["score"] is None and names["rank"] is not None
+    wanted = ["query", "doc", "rank" if by_rank else "score"]
+    notes: tuple[str, ...] = ()
+    if names["sample"] is not None:
+        wanted += ["sample"] if names["weight"] is None else ["sample", "weight"]
+    elif names["weight"] is not None:
         why = "weights are of samples, and there is no column sample"
-        notes = (f"column {weight_name!r} is not used: {why}", *notes)
-        weight_name = None
-    used = (query_name, doc_name, score_name, rank_name if by_rank else None, sample_name, weight_name, run_column)
+        notes = (f"column {names['weight']!r} is not used: {why}",)
+    frame = check(table, RUN.only(*wanted), columns).frame
+    queries, query = codes(frame["query"])
+    score = -frame["rank"].to_numpy() + 0.0 if by_rank else frame["score"].to_numpy()
+    sample = frame["sample"] if "sample" in wanted else None
+    weight = frame["weight"].to_numpy() if "weight" in wanted else None
+    if by_rank:
+        notes += _shared_ranks(query, queries, sample, score)
+    extra = rest(table, [*(names[n] for n in wanted), run_column])
     return RunTable(
-        name, source, queries, query, doc, score, by_rank, sample, weight, rest(table, used), table.ignored, notes
+        name, table.source, queries, query, frame["doc"], score, by_rank, sample, weight, extra, table.ignored, notes
     )

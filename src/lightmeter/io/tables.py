@@ -6,13 +6,14 @@ leave to :mod:`lightmeter.data.collection` what needs several of them (duplicate
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
 
-from lightmeter.arrays import Codes, Floats
+from lightmeter.arrays import Codes, Floats, Integers
+from lightmeter.errors import InputError, suggest
 from lightmeter.io.id_column import IdColumn, as_series
 
 Kind = Literal["hard", "soft", "multi"]
@@ -44,12 +45,31 @@ class Source:
         file, line = self.line_of(row)
         return {"where": file, "line": line}
 
+    def rows(self, index: Sequence[int] | Integers | pl.Series) -> Source:
+        """The source of some rows: row ``i`` is row ``index[i]`` of this one."""
+        line_of = self.line_of
+        return self if line_of is None else replace(self, line_of=lambda row: line_of(int(index[row])))
+
     def elsewhere(self, row: int, than: int) -> str:
         """Words for ``row`` in a message about the row ``than``: ``line 4``, ``FILE:4`` in another file, ``row 3``."""
         if self.line_of is None:
             return f"row {row}"
-        (file, line), (here, _) = self.line_of(row), self.line_of(than)
-        return f"line {line}" if file == here else f"{file}:{line}"
+        (file, line), (other, _) = self.line_of(row), self.line_of(than)
+        return f"line {line}" if file == other else f"{file}:{line}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as read: missing cells are null, text cells are strings, nothing is converted yet.
+
+    Row ``i`` of the frame is row ``i`` of the source. ``headless``: the file has no names of columns (lines of
+    fields), so messages name none.
+    """
+
+    frame: pl.DataFrame
+    source: Source
+    ignored: dict[str, int] = field(default_factory=dict)
+    headless: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,6 +98,23 @@ class RunTable:
     def doc(self) -> pl.Series:
         """The ids as a series."""
         return as_series(self.ids)
+
+    @property
+    def query_ids(self) -> pl.Series:
+        """The query id of each row."""
+        return pl.Series("query", self.queries, dtype=pl.String).gather(self.query)
+
+    def column(self, name: str) -> pl.Series:
+        """A column of the run's table that is none of the run's own."""
+        if self.extra is not None and name in self.extra.columns:
+            return self.extra[name]
+        have = self.extra.columns if self.extra is not None else []
+        raise InputError(
+            f"no further column {name!r}; there are {', '.join(map(repr, have)) or 'none'}",
+            where=self.source.name,
+            accepted="a column of the run's table",
+            hint=f"{suggest(name, have)} Correct the name".strip(),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,30 @@
-"""One reader for every table: CSV, TSV, JSON lines, Parquet and frames, and the telling of formats."""
+"""One reader for every table: CSV, TSV, JSON lines, Parquet, lines of fields and frames; and the telling of formats.
+
+The way of a file: :func:`~lightmeter.io.sources.parts` finds the files that a path, folder or pattern names;
+:func:`tell_format` tells by their content what they are; each format has one reader, which gives a
+:class:`~lightmeter.io.tables.Table` of cells as they stand, each row with its line; :func:`read` then checks the
+columns that a :class:`~lightmeter.io.forms.Form` describes.
+"""
 
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Literal
 
 import polars as pl
 
-from lightmeter.errors import InputError, suggest
-from lightmeter.io.checks import NUMBER
+from lightmeter.errors import InputError
 from lightmeter.io.delimited import check_names, header, read_delimited
-from lightmeter.io.frames import frame_source, is_frame, to_polars
+from lightmeter.io.forms import Column, Columns, Form, check
+from lightmeter.io.frames import is_frame, to_polars
 from lightmeter.io.jsonl import read_jsonl
-from lightmeter.io.sources import add_counts, is_path, merge_sources, parts
-from lightmeter.io.tables import Source
-from lightmeter.io.text import head_lines, read_bytes, sysdesc_lines
+from lightmeter.io.sources import Parts, add_counts, is_path, merge_sources, one_file, parts
+from lightmeter.io.tables import Source, Table
+from lightmeter.io.text import head_lines, read_bytes, read_fields, sysdesc_lines
 
 Format = Literal["fields", "delimited", "jsonl", "parquet"]
-Columns = Mapping[str, str]
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
@@ -82,44 +85,52 @@ def check_columns(columns: Columns | None) -> ColumnMap:
     return ColumnMap(columns or {})
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table as read: missing cells are null, text cells are strings, nothing is converted yet."""
-
-    frame: pl.DataFrame
-    source: Source
-    ignored: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What a reader looks for: the names of its columns and what its headerless files look like."""
-
-    names: tuple[str, ...]
-    fields: tuple[int, ...]
-    number: re.Pattern[str]
-    at: int
-    ids: tuple[str, ...] = ("query", "doc")
-
-    def fits(self, cells: Sequence[str]) -> bool:
-        """Whether a line looks like a headerless one (``at`` counts from the end when negative)."""
-        return len(cells) in self.fields and self.number.fullmatch(cells[self.at]) is not None
-
-
-def _saw(columns: Columns | None, frame: pl.DataFrame) -> None:
+def _note_columns(columns: Columns | None, frame: pl.DataFrame) -> None:
     if isinstance(columns, ColumnMap):
         columns.found.update(ours for ours, theirs in columns.items() if theirs in frame.columns)
 
 
-DECIMAL = re.compile(NUMBER)
+def read(source: Any, form: Form, *, columns: Columns | None = None) -> Table:
+    """The checked columns of a form, from a path (file, folder or pattern of part files) or a frame."""
+    return check(read_table(source, form, columns=columns), form, columns)
 
 
-def table_shape(*names: str) -> Shape:
-    """The shape of something that always has a header."""
-    return Shape(names, (), re.compile("(?!)"), 0)
+def read_table(source: Any, form: Form, *, name: str | None = None, columns: Columns | None = None) -> Table:
+    """All columns of a table as they stand, from a path (file, folder or pattern of part files) or a frame."""
+    if is_path(source):
+        found = parts(source, form.what) if form.folder else Parts((one_file(source, form.what),))
+        return read_parts(name or str(source), found, form, columns)
+    if not is_frame(source) and not hasattr(source, "__dataframe__"):
+        raise InputError(
+            f"the type {type(source).__name__} cannot be read",
+            where=name,
+            accepted="a path, a pandas or polars frame, an Arrow table, or a dictionary",
+        )
+    frame = to_polars(source, name or "frame")
+    if not len(frame):
+        raise InputError("the frame has no rows", where=name or "frame", accepted="at least one row")
+    _note_columns(columns, frame)
+    return Table(_empty_to_null(frame), Source(name or "frame"))
 
 
-def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tuple[Format, str]:
+def headless(name: str, found: Parts, form: Form, columns: Columns | None = None) -> bool:
+    """Whether the files are lines of fields without a header; all must be so, or none."""
+    kinds = {bool(form.lines) and tell_format(file, form, columns)[0] == "fields" for file in found.files}
+    if len(kinds) > 1:
+        raise InputError("TREC files and tables are mixed", where=name, accepted="part files of one format")
+    return kinds.pop()
+
+
+def read_parts(name: str, found: Parts, form: Form, columns: Columns | None = None) -> Table:
+    """The files of one source as one table."""
+    if headless(name, found, form, columns):
+        tables = [read_fields(file, form) for file in found.files]
+    else:
+        tables = [read_table_file(file, form, columns) for file in found.files]
+    return join(name, tables, found.ignored)
+
+
+def tell_format(path: str, form: Form, columns: Columns | None = None) -> tuple[Format, str]:
     """The format of a file and, for delimited ones, the separator: by content where that is certain, else by
     extension.
     """
@@ -145,56 +156,34 @@ def tell_format(path: str, shape: Shape, columns: Columns | None = None) -> tupl
     if not delimiter or delimiter not in first:
         delimiter = max((delimiter or "\t", "\t", ",", ";"), key=first.count)
     names = [cell.strip().strip('"') for cell in first.split(delimiter)]
-    wanted = {*shape.names, *(columns or {}).values()}
-    known = len(wanted.intersection(names))
-    if shape.fits(fields) and known < 2:
+    known = len({*form.header, *(columns or {}).values()}.intersection(names))
+    if form.fits(fields) and known < 2:
         return "fields", ""
     if (
         (delimiter in first and known)
         or suffix in _DELIMITERS
-        or (delimiter in first and len(fields) not in shape.fields)
+        or (delimiter in first and len(fields) not in map(len, form.lines))
     ):
         return "delimited", delimiter
     return "fields", ""
 
 
-def read_table(
-    source: Any, shape: Shape, *, name: str | None = None, columns: Columns | None = None, what: str | None = None
-) -> Table:
-    """Read a table from a path (also a folder or pattern of part files) or a frame; ``what`` it is, for messages."""
-    if is_path(source):
-        found = parts(source, what)
-        tables = [read_table_file(path, shape, columns) for path in found.files]
-        return join(name or str(source), tables, found.ignored)
-    if not is_frame(source) and not hasattr(source, "__dataframe__"):
-        raise InputError(
-            f"the type {type(source).__name__} cannot be read",
-            where=name,
-            accepted="a path, a pandas or polars frame, an Arrow table, or a dictionary",
-        )
-    frame = to_polars(source, name or "frame")
-    if not len(frame):
-        raise InputError("the frame has no rows", where=name or "frame", accepted="at least one row")
-    _saw(columns, frame)
-    return Table(_empty_to_null(frame), frame_source(name, "frame"))
-
-
-def read_table_file(path: str, shape: Shape, columns: Columns | None = None) -> Table:
-    """Read one file that is a table (not headerless fields)."""
-    kind, delimiter = tell_format(path, shape, columns)
+def read_table_file(path: str, form: Form, columns: Columns | None = None) -> Table:
+    """One file that is a table, not lines of fields without a header."""
+    kind, delimiter = tell_format(path, form, columns)
     if kind == "parquet":
         table = _read_parquet(path)
     elif kind == "jsonl":
-        table = Table(*read_jsonl(path, {name: (columns or {}).get(name, name) for name in shape.ids}))
+        table = read_jsonl(path, {name: (columns or {}).get(name, name) for name in form.ids})
     else:
-        table = Table(*read_delimited(path, delimiter or ","))
-    _saw(columns, table.frame)
+        table = read_delimited(path, delimiter or ",")
+    _note_columns(columns, table.frame)
     return table
 
 
-def column_names(path: str, shape: Shape, columns: Columns | None = None) -> list[str]:
+def column_names(path: str, form: Form, columns: Columns | None = None) -> list[str]:
     """The columns of a file that is a table, without its rows where that is possible."""
-    kind, delimiter = tell_format(path, shape, columns)
+    kind, delimiter = tell_format(path, form, columns)
     if kind == "delimited" or kind == "fields":
         names = [name for name in header(path, delimiter or ",") if name]
         check_names(names, path)
@@ -204,7 +193,7 @@ def column_names(path: str, shape: Shape, columns: Columns | None = None) -> lis
             return [name for name in pl.read_parquet_schema(path) if name.strip()]
         except (pl.exceptions.PolarsError, OSError):
             pass  # the reader says what is wrong
-    return read_table_file(path, shape, columns).frame.columns
+    return read_table_file(path, form, columns).frame.columns
 
 
 def join(name: str, tables: Sequence[Table], ignored: dict[str, int]) -> Table:
@@ -228,7 +217,7 @@ def join(name: str, tables: Sequence[Table], ignored: dict[str, int]) -> Table:
             accepted="the same types in every part",
         ) from None
     source = merge_sources(name, [t.source for t in tables], [len(t.frame) for t in tables])
-    return Table(frame, source, add_counts(ignored, *(t.ignored for t in tables)))
+    return Table(frame, source, add_counts(ignored, *(t.ignored for t in tables)), head.headless)
 
 
 def _fit_lists(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
@@ -244,31 +233,6 @@ def _fit_lists(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
         )
         for f in frames
     ]
-
-
-def find(table: Table, wanted: str, columns: Columns | None = None) -> str | None:
-    """The table's name for one of our columns: the mapped name if it is there, else ours, else None."""
-    mapped = (columns or {}).get(wanted)
-    return next((name for name in (mapped, wanted) if name is not None and name in table.frame.columns), None)
-
-
-def need(table: Table, wanted: str, columns: Columns | None, accepted: str, also: str = "") -> str:
-    """Like :func:`find`, but a missing column is an error that shows the columns there are (``also``: a hint)"""
-    name = find(table, wanted, columns)
-    if name is not None:
-        return name
-    have = table.frame.columns
-    shown = ", ".join(map(repr, have[:12])) + (", .." if len(have) > 12 else "")
-    mapped = (columns or {}).get(wanted)
-    sought = f"no column {mapped!r} (for {wanted!r})" if mapped else f"no column {wanted!r}"
-    hints = [suggest(mapped or wanted, have).strip(), f"Name the right one with --columns {wanted}=COLUMN", also]
-    raise InputError(
-        f"{sought}; the columns are {shown}",
-        where=table.source.name,
-        line=1 if table.source.files and not table.source.files[0].endswith(".parquet") else None,
-        accepted=accepted,
-        hint=" ".join(h if h[-1] in ".?" else f"{h}." for h in hints if h),
-    )
 
 
 def rest(table: Table, used: Sequence[str | None]) -> pl.DataFrame | None:
@@ -306,3 +270,48 @@ def _suffix(path: str) -> str:
         if name.suffix.lower() in (".gz", ".zst", ".zstd", ".gzip")
         else name.suffix.lower()
     )
+
+
+def read_named(
+    source: Any,
+    ids: Sequence[str],
+    number: str | None = None,
+    text: Sequence[str] = (),
+    *,
+    columns: Columns | None = None,
+    ignored: dict[str, int] | None = None,
+) -> tuple[pl.DataFrame, Source]:
+    """Read some columns of a table whose ids tell each row from all others: target exposures, labels of queries.
+
+    Parameters
+    ----------
+    source
+        A path or a frame.
+    ids
+        Columns of ids, never empty.
+    number
+        A column of numbers from 0 up, or None.
+    text
+        Columns of text that may be empty.
+    columns
+        Our names to the table's.
+    ignored
+        Filled with counts of what was passed over, rows that repeat another among them.
+
+    Returns
+    -------
+    frame, source
+        The columns by our names.
+    """
+    numbers = [] if number is None else [number]
+    known = [
+        *(Column(name) for name in ids),
+        *(Column(name, "number", least=0.0) for name in numbers),
+        *(Column(name, "text") for name in text),
+    ]
+    accepted = f"a table with the columns {', '.join(c.name for c in known)}"
+    form = Form(accepted, tuple(known), keys=tuple(ids), values=(*numbers, *text))
+    table = read(source, form, columns=columns)
+    if ignored is not None:
+        ignored.update(add_counts(ignored, table.ignored))
+    return table.frame, table.source

@@ -1,28 +1,29 @@
-"""Text files: decompression, a scan of every byte on its way in, and exact lines.
+"""Text files: decompression, a scan of every byte on its way in, exact lines, and the fields of lines.
 
-Clean files take a fast path through Arrow. :class:`Scan` sits between the file and Arrow and looks at each byte once;
-whatever the fast path would read differently from the rules (several blanks in a row, a lone carriage return, bytes
-that are not UTF-8) raises :class:`Odd`, and the file is then read by exact lines.
+Arrow reads clean files fast. :class:`Scan` sits between the file and Arrow and looks at each byte once; whatever Arrow
+would read differently from the rules (several blanks in a row, a lone carriage return, bytes that are not UTF-8) raises
+:class:`Odd`, and the file is then read line by line.
 """
 
 from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from lightmeter.arrays import Integers
 from lightmeter.errors import InputError
-from lightmeter.io.series import series_of
+from lightmeter.io.columns import fault, first
+from lightmeter.io.forms import Form
+from lightmeter.io.id_column import series_of
+from lightmeter.io.sources import add_counts
+from lightmeter.io.tables import Source, Table
 
 BOM = codecs.BOM_UTF8
-SYSDESC = b"<SYSDESC>"
-_PIECE = 1 << 18
 _REFUSED = {
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
@@ -148,6 +149,19 @@ def read_lines(path: str) -> pl.Series:
     return series_of("line", pa.chunked_array([array]))
 
 
+def data_lines(path: str, accepted: str, skip: int = 0) -> tuple[pl.Series, Source, int]:
+    """The lines after the first ``skip`` that are not blank, where each stands, and how many are blank."""
+    lines = read_lines(path)
+    rows = row_lines(lines, skip)
+    if not len(rows):
+        raise InputError(
+            "the file has no data lines", where=path, accepted=accepted, hint="Check the program that wrote it"
+        )
+    blank = len(lines) - skip - len(rows)
+    source = Source(path, (path,), lambda row: (path, int(rows[row])))
+    return lines.gather(rows - 1) if len(rows) < len(lines) else lines, source, blank
+
+
 def sysdesc_lines(lines: list[str]) -> int:
     """How many first lines belong to a ``<SYSDESC>`` (one line, or up to its closing tag)."""
     count = 0
@@ -165,17 +179,10 @@ def row_lines(lines: pl.Series, skip: int) -> Integers:
     return rows[rows > skip]
 
 
-def line_finder(path: str, skip: int) -> Callable[[int], tuple[str, int]]:
-    """A ``line_of`` that reads the file again when it is called."""
-
-    def line_of(row: int) -> tuple[str, int]:
-        return path, int(row_lines(read_lines(path), skip)[row])
-
-    return line_of
-
-
 class Scan(io.RawIOBase):
-    """A file that checks its bytes while it is read; feed it to Arrow.
+    """A file whose bytes are looked at while Arrow reads them: what only the exact pass can judge raises :class:`Odd`.
+
+    Refused are zero bytes, carriage returns without a line feed, and bytes that are not UTF-8.
 
     Parameters
     ----------
@@ -183,10 +190,8 @@ class Scan(io.RawIOBase):
         The file.
     skip
         Bytes to pass over at the beginning (a byte-order mark, head lines).
-    blanks
-        Bytes that must not appear at all.
-    single
-        A byte that must not appear twice in a row, or None.
+    never
+        Further bytes that must not appear: single ones, or two in a row.
 
     Attributes
     ----------
@@ -196,19 +201,15 @@ class Scan(io.RawIOBase):
         The number of double quotes and of bytes read so far.
     """
 
-    def __init__(self, path: str, skip: int = 0, blanks: bytes = b"", single: int | None = None) -> None:
+    def __init__(self, path: str, skip: int = 0, never: Sequence[bytes] = ()) -> None:
         super().__init__()
         self._stream = open_bytes(path)
-        self._never = (*blanks, 0)
-        self._never_above = max(blanks, default=0) >= 32
-        self._pair = None if single is None else single * 257
-        self._single = single
-        self._last = 10
+        self._never = (b"\0", *never)
+        self._last = b"\n"
         self._feeds = 0
-        self._decoder: Any = None
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self.quotes = 0
         self.size = 0
-        self.error: OSError | None = None
         while skip > 0 and (chunk := self._stream.read(skip)):
             skip -= len(chunk)
 
@@ -222,57 +223,83 @@ class Scan(io.RawIOBase):
 
     @property
     def lines(self) -> int:
-        return self._feeds + (self._last != 10)
+        return self._feeds + (self._last != b"\n")
 
     def read(self, size: int = -1) -> bytes:
-        try:
-            data: bytes = self._stream.read(size)
-        except OSError as error:
-            self.error = error
-            raise
-        if data:
-            self._check(data)
-        elif self._last == 13 or (self._decoder is not None and self._decoder.getstate()[0]):
+        data: bytes = self._stream.read(size)
+        seen = self._last + data
+        returns = seen.count(b"\r") - seen.endswith(b"\r")  # one at the end is judged with the next piece
+        if (
+            any(one in seen for one in self._never)
+            or (returns and seen.count(b"\r\n") != returns)
+            or (not data and seen == b"\r")
+        ):
             raise Odd
-        return data
-
-    def _check(self, data: bytes) -> None:
-        everything = np.frombuffer(data, np.uint8)
-        for start in range(0, len(data), _PIECE):
-            piece = everything[start : start + _PIECE]
-            feeds = int(np.count_nonzero(piece == 10))
-            self._feeds += feeds
-            if self._single is not None and self._pairs(piece):
-                raise Odd
-            # nearly always the line feeds are the only bytes below the space
-            if self._last == 13 or np.count_nonzero(piece < 32) > feeds or self._never_above:
-                self._check_controls(piece)
-            self._last = int(piece[-1])
-        self.size += len(data)
-        self.quotes += data.count(b'"')
-        if self._decoder is None and not data.isascii():
-            self._decoder = codecs.getincrementaldecoder("utf-8")()
-        if self._decoder is not None:
+        if not data or not data.isascii() or self._decoder.getstate()[0]:
             try:
-                for start in range(0, len(data), _PIECE):
-                    self._decoder.decode(data[start : start + _PIECE])
+                self._decoder.decode(data, not data)
             except UnicodeDecodeError:
                 raise Odd from None
+        self._feeds += data.count(b"\n")
+        self.quotes += data.count(b'"')
+        self.size += len(data)
+        self._last = seen[-1:]
+        return data
 
-    def _check_controls(self, piece: NDArray[np.uint8]) -> None:
-        if any(np.count_nonzero(piece == c) for c in self._never):
-            raise Odd
-        if self._last == 13 and piece[0] != 10:
-            raise Odd
-        returns = np.flatnonzero(piece == 13)
-        if returns.size and (piece[returns[returns < piece.size - 1] + 1] != 10).any():
-            raise Odd
 
-    def _pairs(self, piece: NDArray[np.uint8]) -> bool:
-        if self._last == self._single and piece[0] == self._single:
-            return True
-        for shifted in (piece, piece[1:]):
-            even = shifted[: shifted.size // 2 * 2]
-            if np.count_nonzero(even.view(np.uint16) == self._pair):
-                return True
-        return False
+# lines of fields between blanks
+
+_BLANK = r"[ \t\r]"
+_FIELD = r"[^ \t\r\n]+"
+
+
+def read_fields(path: str, form: Form) -> Table:
+    """Read lines of fields between blanks, as TREC writes them; the first line with another number of fields is
+    refused.
+
+    Blank lines and first ``<SYSDESC>`` lines are passed over and counted.
+    """
+    skip = sysdesc_lines(head_lines(path))
+    lines, source, blank = data_lines(path, form.accepted, skip)
+    widths = sorted(len(line) for line in form.lines)
+    kept = {i for line in form.lines for i, name in enumerate(line) if name is not None}
+    frame = lines.str.extract_groups(_pattern(widths[0], widths[-1], kept)).struct.unnest()
+    if (row := first(frame["f0"].is_null())) is not None:
+        text = str(lines[row])
+        hint = "Correct this line"
+        if "," in text and len(text.split()) < 3:
+            hint = (
+                "Fields are separated by spaces or tabs here; a comma-separated table needs a header with column names"
+            )
+        raise fault(_fields_of(text), source, row, accepted=form.accepted, hint=hint)
+    line = _layout(frame, form, source)
+    frame = frame.select(pl.col(f"f{i}").alias(name) for i, name in enumerate(line) if name is not None)
+    return Table(frame, source, add_counts({"SYSDESC lines": skip, "blank lines": blank}), headless=True)
+
+
+def _layout(frame: pl.DataFrame, form: Form, source: Source) -> tuple[str | None, ...]:
+    """What the fields are; where that depends on their number, all lines have as many as the first."""
+    long, short = form.lines[0], form.lines[-1]
+    if long[: len(short)] == short:
+        return long
+    is_short = frame[f"f{len(long) - 1}"].is_null()
+    if (row := first(is_short != is_short[0])) is not None:
+        counts = [len(short) if is_short[i] else len(long) for i in (row, 0)]
+        raise fault(
+            f"{counts[0]} fields in a file whose first line has {counts[1]}", source, row, accepted=form.accepted
+        )
+    return short if is_short[0] else long
+
+
+def _fields_of(text: str) -> str:
+    n, text = len(text.split()), text.strip()
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    return f"{n} field{'s' * (n != 1)} in {shown!r}"
+
+
+def _pattern(least: int, most: int, kept: set[int]) -> str:
+    """A line of ``least`` to ``most`` fields, with a named group for each field that is kept."""
+    fields = [f"(?<f{i}>{_FIELD})" if i in kept else _FIELD for i in range(most)]
+    must = rf"{_BLANK}+".join(fields[:least])
+    may = "".join(rf"(?:{_BLANK}+{one}" for one in fields[least:]) + ")?" * (most - least)
+    return rf"^{_BLANK}*{must}{may}{_BLANK}*\n?$"

@@ -16,9 +16,10 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from lightmeter.errors import InputError, LightmeterError
-from lightmeter.io.checks import identifiers, numbers
+from lightmeter.io.columns import identifiers, numbers
 from lightmeter.io.files import check_writable, whole_file
-from lightmeter.io.frames import frame_source, to_polars
+from lightmeter.io.frames import to_polars
+from lightmeter.io.tables import Source
 
 _ROWS = 1 << 18
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
@@ -141,7 +142,7 @@ def _trec(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _checked(rankings: Any) -> pl.DataFrame:
     """The columns that are written, in their order, with ids that can be read back."""
-    frame, source = to_polars(rankings, "rankings"), frame_source(None, "rankings")
+    frame, source = to_polars(rankings, "rankings"), Source("rankings")
     for column in ("query", "doc", "rank"):
         if column not in frame.columns:
             raise InputError(

@@ -12,8 +12,7 @@ import numpy as np
 
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.attributes import UNKNOWN_GROUP
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values
+from lightmeter.data.values import Values, sum_by
 from lightmeter.exposure.policy import is_exact
 from lightmeter.measures.block import Block
 from lightmeter.measures.group_measure import BY_DOC, ZERO_TARGET, drawn, drops, mark_drop, target_share, undefined

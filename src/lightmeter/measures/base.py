@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from lightmeter.arrays import Floats, Integers
-from lightmeter.data.intersections import JOIN
+from lightmeter.data.attributes import JOIN
 from lightmeter.data.values import Values, as_values
 from lightmeter.errors import TermError
 from lightmeter.models.users import User

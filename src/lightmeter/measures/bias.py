@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from lightmeter.arrays import Booleans, Floats
-from lightmeter.data.distribution import Distribution
+from lightmeter.data.membership import Distribution
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.policy import is_exact, policy_exposure

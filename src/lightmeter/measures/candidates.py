@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from lightmeter.arrays import AnyArray, Floats, Integers
 from lightmeter.data.attributes import Attribute
-from lightmeter.data.codes import values_of
+from lightmeter.data.ids import values_of
 from lightmeter.data.rankings import CELLS, Ranked, chunks_of_like_length
-from lightmeter.data.sums import sum_by
+from lightmeter.data.values import sum_by
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.sampling import Mixture
 from lightmeter.measures.block import Block

@@ -16,8 +16,7 @@ from lightmeter.arrays import Codes, Floats, Integers
 from lightmeter.data.intents import Intents
 from lightmeter.data.rankings import Ranked
 from lightmeter.data.run import Run
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values
+from lightmeter.data.values import Values, sum_by
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.base import Measure, value_of
 from lightmeter.measures.block import Block

@@ -26,8 +26,7 @@ import numpy as np
 
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.rankings import Ranked
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values
+from lightmeter.data.values import Values, sum_by
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.bounds import GROUPS, bounds, group_bounds
 from lightmeter.exposure.ideal import endless, seen_ranks

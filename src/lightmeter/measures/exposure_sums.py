@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.rankings import Ranked
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values, by_name
+from lightmeter.data.values import Values, by_name, sum_by
 from lightmeter.exposure.sampling import FEW_SAMPLES
 from lightmeter.measures.base import BY, Measure
 from lightmeter.measures.candidates import (

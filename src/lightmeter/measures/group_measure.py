@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightmeter.arrays import Booleans, Floats, Integers
-from lightmeter.data.distribution import Distribution
-from lightmeter.data.membership import FEW
+from lightmeter.data.membership import FEW, Distribution
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.measures.block import Block

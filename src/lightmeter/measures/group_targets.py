@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from lightmeter.arrays import Floats
 from lightmeter.data.attributes import Attribute
-from lightmeter.data.codes import values_of
 from lightmeter.data.collection import Collection
-from lightmeter.data.distribution import Distribution, Triple
-from lightmeter.data.sums import sum_by
+from lightmeter.data.ids import values_of
+from lightmeter.data.membership import Distribution, Triple
+from lightmeter.data.values import sum_by
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.models.targets import SHORTHANDS, Given, Pool, Relevant, Target, Uniform
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from lightmeter.arrays import Booleans, Floats, Integers
-from lightmeter.data.distribution import Distribution
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values
+from lightmeter.data.membership import Distribution
+from lightmeter.data.values import Values, sum_by
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.measures.base import BY as BY
 from lightmeter.measures.base import Measure, value_of

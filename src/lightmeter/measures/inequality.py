@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from lightmeter.arrays import Floats
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values
+from lightmeter.data.values import Values, sum_by
 from lightmeter.measures.base import BY
 from lightmeter.measures.exposure_sums import AMORTISED_DOC, DOCS, DOCS_DOC, USER_DOC, Docs, OfExposure, Totals
 from lightmeter.measures.relevance import DCG

@@ -21,8 +21,7 @@ import polars as pl
 from lightmeter.arrays import Floats, Integers
 from lightmeter.data.judgments import Judgments
 from lightmeter.data.rankings import Ranked
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values
+from lightmeter.data.values import Values, sum_by
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.measures.base import BY, Measure

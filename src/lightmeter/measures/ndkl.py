@@ -19,10 +19,8 @@ import math
 import numpy as np
 
 from lightmeter.arrays import Booleans, Codes, Floats, Integers
-from lightmeter.data.distribution import Distribution
-from lightmeter.data.membership import CUBE, FEW, Membership
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values
+from lightmeter.data.membership import CUBE, FEW, Distribution, Membership
+from lightmeter.data.values import Values, sum_by
 from lightmeter.measures.block import Block
 from lightmeter.measures.group_measure import BY_DOC, ZERO_TARGET, looked_at, sorted_by, starts_of, undefined
 from lightmeter.measures.group_targets import distribution

@@ -8,8 +8,7 @@ import numpy as np
 
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.membership import FEW
-from lightmeter.data.sums import sum_by
-from lightmeter.data.values import Values
+from lightmeter.data.values import Values, sum_by
 from lightmeter.errors import TermError
 from lightmeter.measures.block import Block
 from lightmeter.measures.group_measure import (

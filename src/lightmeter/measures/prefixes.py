@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from lightmeter.arrays import Booleans, Floats, Integers
-from lightmeter.data.distribution import Distribution
+from lightmeter.data.membership import Distribution
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.block import Block

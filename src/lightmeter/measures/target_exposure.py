@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from lightmeter.arrays import Floats, Integers, Objects
 from lightmeter.data.attributes import Attribute
-from lightmeter.data.distribution import Triple
 from lightmeter.data.ids import IdIndex
 from lightmeter.data.judgments import Judgments
-from lightmeter.data.sums import sum_by
+from lightmeter.data.membership import Triple
+from lightmeter.data.values import sum_by
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.ideal import level_targets
 from lightmeter.measures.context import Context
@@ -206,7 +206,7 @@ def _scale(
 
 
 def _given(context: Context, judgments: Judgments, target: Given, reason: Objects) -> Floats:
-    from lightmeter.io.named import read_named
+    from lightmeter.io.tabular import read_named
 
     if target.file is None:
         raise TermError(

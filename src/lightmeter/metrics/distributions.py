@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.errors import LightmeterError, TermError, suggest
-from lightmeter.io.checks import finite
+from lightmeter.io.columns import finite
 from lightmeter.metrics.places import Places, Ties, mean, places, user_who_knows_ranks
 from lightmeter.models.divergences import JSD, Divergence
 from lightmeter.models.users import User

@@ -13,7 +13,7 @@ import polars as pl
 from lightmeter.arrays import Floats, Integers
 from lightmeter.auditing.ranking import RankedTable, view_of
 from lightmeter.errors import InputError, LightmeterError, TermError, suggest
-from lightmeter.io.checks import numbers
+from lightmeter.io.columns import numbers
 from lightmeter.io.tables import Source
 from lightmeter.models.users import User, user_of
 

@@ -16,8 +16,9 @@ from lightmeter.auditing.preset import combined
 from lightmeter.auditing.ranking import RankedTable, Ties
 from lightmeter.auditing.table import UNKNOWN, AuditTable, read_audit_table
 from lightmeter.errors import InputError, suggest
+from lightmeter.io.forms import table_form
 from lightmeter.io.sources import is_path
-from lightmeter.io.tabular import read_table, table_shape
+from lightmeter.io.tabular import read_table
 from lightmeter.models.users import User
 from lightmeter.report.parts import Head, Row, Table, count, text, value
 from lightmeter.results.text import printable
@@ -36,7 +37,7 @@ def ids_of(source: Any, column: str) -> list[str]:
     InputError
         Where there is no such column.
     """
-    table = read_table(source, table_shape(column), name=None if is_path(source) else "table", what="table")
+    table = read_table(source, table_form(column, what="table"), name=None if is_path(source) else "table")
     if column not in table.frame.columns:
         raise InputError(
             f"no column {column!r} for the persons of the report",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from lightmeter.arrays import Floats, Integers, Objects
-from lightmeter.data.intersections import JOIN
+from lightmeter.data.attributes import JOIN
 from lightmeter.errors import LightmeterError
 from lightmeter.terms.parameters import Either, ListOf, Text
 from lightmeter.terms.term import Term

@@ -73,8 +73,8 @@ def column_of(ranked: Ranked, name: str, file: str | None, missing: str = "error
 def _column(ranked: Ranked, name: str, file: str | None, missing: str) -> Floats:
     run = ranked.run
     if file is not None:
-        from lightmeter.io.named import read_named
         from lightmeter.io.sources import is_path
+        from lightmeter.io.tabular import read_named
 
         if not is_path(file) or not os.path.exists(file):
             raise LightmeterError(f"{file}: there is no such file. Accepted: a table doc, {name}.")

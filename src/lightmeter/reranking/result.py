@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from lightmeter.data.codes import changes_of
 from lightmeter.data.collection import Collection
+from lightmeter.data.ids import changes_of
 from lightmeter.data.rankings import Ties
 from lightmeter.data.run import Run
 from lightmeter.evaluation.evaluate import evaluate

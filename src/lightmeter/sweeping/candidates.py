@@ -10,7 +10,7 @@ import numpy as np
 from lightmeter.arrays import Floats, Integers, Objects
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.rankings import Ranked
-from lightmeter.data.sums import sum_by
+from lightmeter.data.values import sum_by
 from lightmeter.measures.block import Block
 from lightmeter.measures.context import Context
 from lightmeter.measures.target_exposure import (

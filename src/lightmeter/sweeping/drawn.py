@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from lightmeter.arrays import Codes, Floats, Integers
-from lightmeter.data.sums import sum_by
+from lightmeter.data.values import sum_by
 from lightmeter.exposure.transposition import staying
 from lightmeter.models.users import User
 from lightmeter.sweeping.candidates import Candidates

@@ -108,6 +108,30 @@ def identifiers(column: pl.Series, what: str, source: Source) -> pl.Series:
     return column
 
 
+def plain_text(column: pl.Series, source: Source) -> pl.Series:
+    """Values as text, whatever they are."""
+    kind = column.dtype
+    if kind.is_float():
+        values = column.fill_nan(None)
+        whole = bool((values == values.round()).all())
+        return (values.cast(pl.Int64) if whole else values).cast(pl.String)
+    if isinstance(kind, pl.List) and (kind.inner == pl.String or kind.inner.is_integer()):
+        # nothing in a list is an unknown value, not a missing list
+        cells = column.cast(pl.List(pl.String)).list.eval(pl.element().fill_null(UNKNOWN))
+        joined = cells.list.join("|")
+        return joined.set(joined == "", None).rename(column.name)
+    if kind.is_nested() or kind in (pl.Binary, pl.Object):
+        json = kind == JSON
+        raise refuse_type(
+            column,
+            "this is no value" if json else f"values of type {kind}",
+            source,
+            "text, whole numbers, true/false, or a list of several values",
+            "Shares go into a long table doc, attribute, value, weight" if json else None,
+        )
+    return column.cast(pl.String)
+
+
 def parse_numbers(text: pl.Series) -> pl.Series:
     """Strings to Float64, correctly rounded; null for what is not a decimal number (``nan``, ``inf`` and hexadecimal
     are not).

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lightmeter as lm
 from lightmeter.data import membership
-from lightmeter.data.running_counts import counts_at, words
+from lightmeter.data.membership import counts_at, words
 
 
 @given(st.data())
