@@ -1,4 +1,4 @@
-# make demo | test | fuzz | lint | format | bench | clean. Needs make, and Python 3.11 or newer with pip and venv.
+# make demo | test | fuzz | lint | format | names | bench | clean. Needs make, and Python 3.11 or newer with pip and venv.
 # Another interpreter: make demo PYTHON=python3.12. More for pytest: make test ARGS='-k exposure'.
 
 PYTHON ?= python3
@@ -18,7 +18,7 @@ venv = command -v "$(PYTHON)" >/dev/null || { echo "No '$(PYTHON)' here. $(TOO_O
 	"$(PYTHON)" -m venv $(1) \
 		|| { echo "Python could not create $(1). On Debian and Ubuntu, install python3-venv." >&2; exit 1; }
 
-.PHONY: demo test fuzz lint format bench clean
+.PHONY: demo test fuzz lint format names bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/lightmeter demo --report lightmeter-demo.html $(ARGS)
@@ -39,6 +39,10 @@ lint: $(VENV)/.installed-dev
 format: $(VENV)/.installed-dev
 	@$(BIN)/python -m ruff check --fix .
 	@$(BIN)/python -m ruff format .
+
+# The public names: after a new measure, user model or other term.
+names: $(VENV)/.installed-dev
+	@$(BIN)/python tools/names.py
 
 bench: $(BENCH_VENV)/.installed
 	@$(BENCH_VENV)/bin/python benchmarks/run.py $(ARGS)

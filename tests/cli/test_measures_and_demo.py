@@ -10,7 +10,7 @@ import pytest
 
 from lightmeter.cli.demo import GENDER, LOSS, RELEVANCE, SHARE, reading
 from lightmeter.terms.catalogue import catalogue
-from lightmeter.terms.term import ALIASES, KINDS, registered
+from lightmeter.terms.registry import KINDS, aliases, registered
 
 
 def test_every_measure_is_listed_with_a_line(lightmeter):
@@ -52,9 +52,9 @@ def test_a_page_tells_constraints_and_usage(lightmeter):
     assert lightmeter("measures", "nDCG@10").out == lightmeter("measures", "nDCG").out
 
 
-@pytest.mark.parametrize("alias", ALIASES)
+@pytest.mark.parametrize("alias", aliases())
 def test_an_alias_shows_the_page_of_what_it_stands_for(lightmeter, alias):
-    name = ALIASES[alias]
+    name = aliases()[alias]
     for asked in (alias, f"{alias}@10"):
         assert lightmeter("measures", asked).out == f"{alias} is {name}.\n\n" + lightmeter("measures", name).out
     assert f"Also called: {alias}\n" in lightmeter("measures", name).out
@@ -92,10 +92,12 @@ def test_names_of_other_programs_lead_to_ours(lightmeter, name, says):
 def test_what_other_programs_have_leads_to_what_there_is():
     from lightmeter.cli import notation
 
-    for names in (*notation._OURS.values(), *notation._ELSEWHERE.values()):
+    for names in notation._ELSEWHERE.values():
         for name in filter(None, re.sub(r"\(.*?\)|@k", "", names).split(",")):
             assert name.strip() in registered("measure"), name
-    assert not set(notation._OURS) & set(notation._ELSEWHERE)
+    for name, cls in registered("measure").items():
+        for other in (*cls.__dict__.get("aliases", ()), *cls.__dict__.get("known_as", ())):
+            assert notation._plain(other) not in notation._ELSEWHERE, f"{other} of {name} is said to be missing"
 
 
 def test_measures_as_json_lines_and_markdown(lightmeter):

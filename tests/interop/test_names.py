@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import lightmeter as lm
-from lightmeter.terms.term import KINDS
+from lightmeter.terms.registry import KINDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "measures.md"
 TABLE = PAGE.read_text("utf-8").split("## Under other names")[1].split("<!-- catalogue -->")[0]

@@ -26,7 +26,7 @@ from lightmeter.terms.parameters import (
     Text,
     constraint_of,
 )
-from lightmeter.terms.term import KINDS, registered
+from lightmeter.terms.registry import KINDS, registered
 
 TERMS = [(kind, cls) for kind in KINDS for cls in registered(kind).values() if cls.__module__.startswith("lightmeter.")]
 PLAIN = {"user": lm.Inverse(), "target": lm.Ideal(), "divergence": lm.TV(), "policy": lm.Static(), "measure": lm.nDCG()}

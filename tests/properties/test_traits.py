@@ -35,7 +35,7 @@ import lightmeter as lm
 from lightmeter.measures.attention import ByGroup
 from lightmeter.measures.base import Measure
 from lightmeter.measures.relevance import RelevanceMeasure
-from lightmeter.terms.term import registered
+from lightmeter.terms.registry import registered
 
 Table = dict[tuple[str, str, str | None, str], float]
 

@@ -14,7 +14,7 @@ from tests.properties.worlds import share
 from tests.reranking.worlds import World, rankings, weights, worlds
 
 import lightmeter as lm
-from lightmeter.terms.term import registered
+from lightmeter.terms.registry import registered
 
 METHODS = [
     "DetGreedy(by='g')",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import reference
 
 import lightmeter as lm
-from lightmeter.terms.term import registered
+from lightmeter.terms.registry import registered
 
 ALL = [d() for d in registered("divergence").values()]
 

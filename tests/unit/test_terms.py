@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import lightmeter as lm
-from lightmeter.terms import term as terms
+from lightmeter.terms import registry as terms
 from lightmeter.terms.parameters import Choice, Maybe, Number
-from lightmeter.terms.term import Term, lookup, needed_kind, parameters, registered
+from lightmeter.terms.registry import lookup, registered
+from lightmeter.terms.term import Term, needed_kind, parameters
 
 
 @pytest.fixture

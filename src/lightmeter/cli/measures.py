@@ -13,7 +13,7 @@ from lightmeter.errors import TermError
 from lightmeter.results.markup import plain
 from lightmeter.terms.catalogue import PLURALS, SINGULARS, Entry, catalogue, entries_named
 from lightmeter.terms.plugins import foreign_code, load_announced
-from lightmeter.terms.term import ALIASES, KINDS, lookup
+from lightmeter.terms.registry import KINDS, aliases, lookup
 
 
 def run(request: Request) -> int:
@@ -59,7 +59,8 @@ def _bare(name: str) -> str:
 def _renamed(name: str) -> str:
     """A first line where the name is an alias."""
     bare = _bare(name)
-    return f"{bare} is {ALIASES[bare]}.\n\n" if bare in ALIASES else ""
+    known = aliases()
+    return f"{bare} is {known[bare]}.\n\n" if bare in known else ""
 
 
 def _table(entries: list[Entry], width: int) -> str:

@@ -7,60 +7,13 @@ from typing import Any
 
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.terms.plugins import parse_term
-from lightmeter.terms.term import ALIASES, registered
+from lightmeter.terms.registry import aliases, registered
+from lightmeter.terms.term import Term
 
 SIGNS = ("<", "<=", ">", ">=", "==", "!=")
 #: as many of several measures in one text are written out
 _MOST = 10
 _SIGN_MEANT = {"=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "≤": "<=", "≥": ">=", "≠": "!="}
-#: What trec_eval, ir_measures and papers call measures of ours: small letters, without marks and cutoff.
-_OURS = {
-    "ndkl": "NDKL",
-    "rkl": "rKL",
-    "rnd": "rND",
-    "rrd": "rRD",
-    "skew": "Skew",
-    "minskew": "MinSkew",
-    "maxskew": "MaxSkew",
-    "fair": "FAIR",
-    "dtr": "DTR",
-    "dir": "DIR",
-    "eur": "logEUR",
-    "rur": "logRUR",
-    "dp": "logDP",
-    "demographicparity": "ExposureRatio",
-    "iaa": "IAA",
-    "gini": "Gini",
-    "alphandcg": "alpha_nDCG",
-    "erria": "ERR_IA",
-    "iaerr": "ERR_IA",
-    "strecall": "StRecall",
-    "map": "AP",
-    "mapcut": "AP",
-    "averageprecision": "AP",
-    "meanaverageprecision": "AP",
-    "mrr": "RR",
-    "reciprank": "RR",
-    "reciprocalrank": "RR",
-    "meanreciprocalrank": "RR",
-    "recipcut": "RR",
-    "ndcg": "nDCG",
-    "ndcgcut": "nDCG",
-    "precision": "P",
-    "recall": "R",
-    "judgedcut": "Judged",
-    "expectedreciprocalrank": "ERR",
-    "rankbiasedprecision": "RBP",
-    "expectedexposuredisparity": "EED",
-    "expectedexposurerelevance": "EER",
-    "expectedexposureloss": "EEL",
-    "eedisparity": "EED",
-    "eerelevance": "EER",
-    "eeloss": "EEL",
-    "groupfairness": "GF",
-    "attentionbiasratio": "ABR",
-    "attentionweightedrankfairness": "AWRF",
-}
 #: Measures that there are elsewhere and not here, and which of ours come near.
 _ELSEWHERE = {
     "rprec": "P@k, AP",
@@ -152,25 +105,35 @@ def read_signed(text: str, read: Any) -> Any:
 def foreign(text: str) -> str | None:
     """The message for a name that other programs have for a measure."""
     found = re.fullmatch(r"\s*([A-Za-z1][\w\- ]*?)(?:[_.@ ]?(\d+))?\s*(?:\(.*\))?\s*(?:@\s*(\d+))?\s*", text)
-    known = {n.lower(): n for n in reversed(registered("measure"))}
-    if found is None or re.split(r"[(@]", text)[0].strip() in {*known.values(), *ALIASES}:
+    measures = registered("measure")
+    if found is None or re.split(r"[(@]", text)[0].strip() in {*measures, *aliases()}:
         return None
     word, name = found[1] + (found[2] or ""), found[1]
-    plain = re.sub(r"[\W_]", "", name).lower()
+    plain = _plain(name)
+    ours = {_plain(also): n for n, cls in measures.items() for also in _names(cls)}
     cutoff = next((f"@{n}" for n in (found[3], found[2]) if n), "")
     if cutoff == "@1" and f"{plain}1" in _ELSEWHERE and not re.search(r"[_.@]", text):
         plain, cutoff = f"{plain}1", ""
     shown = text.strip() if found[2] else word
-    if plain in _OURS or (found[2] and plain in known):
-        ours = _OURS.get(plain) or known[plain]
+    if plain in ours:
         return (
-            f"there is no measure {shown!r}. Here it is written {ours}{cutoff}; "
-            f"'lightmeter measures {ours}' shows all about it."
+            f"there is no measure {shown!r}. Here it is written {ours[plain]}{cutoff}; "
+            f"'lightmeter measures {ours[plain]}' shows all about it."
         )
     if plain in _ELSEWHERE:
         near = f" The nearest: {_ELSEWHERE[plain]}." if _ELSEWHERE[plain] else ""
         return f"the measure {shown!r} is not in this version.{near} 'lightmeter measures' lists those there are."
     return None
+
+
+def _names(cls: type[Term]) -> tuple[str, ...]:
+    """The names of a measure here and elsewhere."""
+    return (cls.__name__, *cls.__dict__.get("aliases", ()), *cls.__dict__.get("known_as", ()))
+
+
+def _plain(name: str) -> str:
+    """A name in small letters, without marks."""
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 def _inner(error: TermError) -> str | None:

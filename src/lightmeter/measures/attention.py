@@ -153,6 +153,7 @@ class ABR(GroupMeasure):
     [0.5]
     """
 
+    known_as = ("attention bias ratio",)
     bounds = (0.0, 1.0)
     invariant_to = frozenset({"query_order", "scores"})
     by: str = param(accepts=_BY, doc=_BY_DOC)

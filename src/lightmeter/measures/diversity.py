@@ -211,6 +211,7 @@ class ERR_IA(IntentMeasure):
     [0.6]
     """
 
+    known_as = ("IA-ERR",)
     rel: int = param(default=1, accepts=_REL, doc=_REL_DOC)
     max_grade: float | None = param(
         default=None, accepts=GRADE, doc="highest grade of the scale, for the graded form; None: binary, as in ndeval"
@@ -262,6 +263,7 @@ class StRecall(IntentMeasure):
     [0.5]
     """
 
+    aliases = ("I_rec",)
     rel: int = param(default=1, accepts=_REL, doc=_REL_DOC)
     judged_only: bool = param(default=False, accepts=Flag(), doc=_JUDGED_ONLY)
 

@@ -193,6 +193,8 @@ class EED(ExpectedExposure):
     [1.25]
     """
 
+    known_as = ("expected exposure disparity", "EE-disparity")
+
     @property
     def bounds(self) -> tuple[float, float]:
         return 0.0, self._most() if self.by is None else math.inf
@@ -228,6 +230,7 @@ class EER(ExpectedExposure):
     [1.125]
     """
 
+    known_as = ("expected exposure relevance", "EE-relevance")
     better = "higher"
     linear = True
 
@@ -249,6 +252,8 @@ class EEL(ExpectedExposure):
     >>> evaluate(c, [EEL(user=RBP(p=0.5))]).mean()["value"].to_list()
     [0.125]
     """
+
+    known_as = ("expected exposure loss", "EE-loss")
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -104,6 +104,7 @@ class GF(GroupMeasure):
     [0.594361]
     """
 
+    known_as = ("group fairness",)
     by: str = param(accepts=_BY, doc=_BY_DOC)
     div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
     user: User = param(
@@ -291,6 +292,7 @@ class AWRF(GroupMeasure):
     [1.0]
     """
 
+    known_as = ("attention-weighted rank fairness",)
     linear = False
     by: str = param(accepts=_BY, doc=_BY_DOC)
     div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC, always=True)

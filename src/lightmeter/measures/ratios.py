@@ -139,6 +139,8 @@ class ExposureRatio(_Pair):
     [0.5]
     """
 
+    known_as = ("demographic parity",)
+
 
 class ExposureGap(_Pair):
     """Difference of two groups' mean exposure, ``E_a - E_b`` with ``E_a = sum_d G[d,a] eps_d / sum_d G[d,a]``.
@@ -256,6 +258,8 @@ class logDP(_Log, _Pair):
     [-0.693147]
     """
 
+    known_as = ("DP",)
+
 
 class logEUR(_Log, DTR):
     """Natural logarithm of :class:`DTR`: exposure over merit; 0 is parity.
@@ -275,6 +279,8 @@ class logEUR(_Log, DTR):
     [-0.693147]
     """
 
+    known_as = ("EUR",)
+
 
 class logRUR(_Log, DIR):
     """Natural logarithm of :class:`DIR`: expected clicks over merit; 0 is parity.
@@ -293,3 +299,5 @@ class logRUR(_Log, DIR):
     >>> evaluate(c, [logRUR(by="gender", user=TopK(k=2))]).mean()["value"].round(6).to_list()
     [-0.693147]
     """
+
+    known_as = ("RUR",)

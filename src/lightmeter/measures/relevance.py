@@ -60,6 +60,7 @@ class P(RelevanceMeasure):
     [0.5]
     """
 
+    aliases = ("Precision",)
     needs_cutoff = True
     rel: int = param(default=1, accepts=REL, doc=REL_DOC)
     judged_only: bool = param(default=False, accepts=Flag(), doc=JUDGED_ONLY)
@@ -83,6 +84,7 @@ class R(RelevanceMeasure):
     [0.5]
     """
 
+    aliases = ("Recall",)
     rel: int = param(default=1, accepts=REL, doc=REL_DOC)
     judged_only: bool = param(default=False, accepts=Flag(), doc=JUDGED_ONLY)
 
@@ -106,6 +108,8 @@ class AP(RelevanceMeasure):
     0.833333
     """
 
+    aliases = ("MAP",)
+    known_as = ("map_cut", "average precision", "mean average precision")
     rel: int = param(default=1, accepts=REL, doc=REL_DOC)
     judged_only: bool = param(default=False, accepts=Flag(), doc=JUDGED_ONLY)
 
@@ -129,6 +133,8 @@ class RR(RelevanceMeasure):
     [0.5]
     """
 
+    aliases = ("MRR",)
+    known_as = ("recip_rank", "reciprocal rank", "mean reciprocal rank", "recip_cut")
     rel: int = param(default=1, accepts=REL, doc=REL_DOC)
     judged_only: bool = param(default=False, accepts=Flag(), doc=JUDGED_ONLY)
 
@@ -151,6 +157,7 @@ class Judged(RelevanceMeasure):
     [0.5]
     """
 
+    known_as = ("judged_cut",)
     invariant_to = frozenset({"query_order", "scores", "below_cutoff", "groups", "grades"})
 
     def value(self, block: Block) -> Floats:
@@ -250,6 +257,8 @@ class nDCG(LinearMeasure):
     0.760188
     """
 
+    aliases = ("NDCG",)
+    known_as = ("ndcg_cut",)
     dcg: Gain = param(default="log2", accepts=_GAIN, doc=_GAIN_DOC)
     gains: dict[int, int] | None = param(
         default=None,
@@ -316,6 +325,7 @@ class RBP(LinearMeasure, RBPUser):
     [0.625]
     """
 
+    known_as = ("rank-biased precision",)
     kinds = ("measure", "user")
     p: float = param(default=0.8, accepts=Number(low=0, below=1), doc="patience: probability of going on", always=True)
     rel: int | None = param(
@@ -365,6 +375,7 @@ class ERR(RelevanceMeasure, ERRUser):
     [0.25]
     """
 
+    known_as = ("expected reciprocal rank",)
     kinds = ("measure", "user")
     max_grade: float | None = param(
         default=None,
@@ -392,6 +403,7 @@ class iRBU(RelevanceMeasure):
     [0.45]
     """
 
+    aliases = ("IRBU",)
     p: float = param(default=0.99, accepts=_PROBABILITY, doc="patience", always=True)
     max_grade: float | None = param(
         default=None,
@@ -421,6 +433,7 @@ class gERR(LinearMeasure):
     [0.625]
     """
 
+    aliases = ("GERR",)
     p: float = param(accepts=_PROBABILITY, doc="patience", always=True)
     u: float = param(accepts=_PROBABILITY, doc="probability that a relevant document satisfies", always=True)
 

@@ -166,7 +166,7 @@ def _family(given: Any) -> Family:
 
         name = given.partition("(")[0].strip()
         if name not in _SWEPT and name.isidentifier():
-            from lightmeter.terms.term import registered
+            from lightmeter.terms.registry import registered
 
             if name not in registered("policy"):
                 raise TermError(f"there is no policy {name!r}.{suggest(name, _SWEPT)} Accepted: {' or '.join(_SWEPT)}.")

@@ -11,7 +11,8 @@ from typing import Any
 
 from lightmeter.errors import LightmeterError
 from lightmeter.terms import parameters as params
-from lightmeter.terms.term import ALIASES, KINDS, Cutoff, Term, registered, show
+from lightmeter.terms.registry import KINDS, aliases, registered
+from lightmeter.terms.term import Cutoff, Term, show
 
 SINGULARS = {kind: kind for kind in KINDS} | {"user": "user model"}
 PLURALS = {
@@ -117,7 +118,7 @@ def catalogue(kind: str | None = None) -> list[Entry]:
 
 def entries_named(name: str) -> list[Entry]:
     """The entries of a name or alias: one, or several where a term is of several kinds."""
-    name = ALIASES.get(name, name)
+    name = aliases().get(name, name)
     return [entry_of(registered(kind)[name], kind) for kind in KINDS if name in registered(kind)]
 
 
@@ -133,7 +134,7 @@ def entry_of(cls: type[Term], kind: str) -> Entry:
         text=tuple(paragraphs),
         parameters=tuple(_parameter(cls, f) for f in dataclasses.fields(cls) if f.name != "cutoff"),  # type: ignore[arg-type]
         example=str(example) if example is not None else cls.__name__,
-        aliases=tuple(alias for alias, name in ALIASES.items() if name == cls.__name__),
+        aliases=tuple(cls.__dict__.get("aliases", ())),
     )
     if kind != "measure":
         return entry

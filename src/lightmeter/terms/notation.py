@@ -12,7 +12,8 @@ from typing import Any
 
 from lightmeter.errors import TermError
 from lightmeter.terms.parameters import Choice
-from lightmeter.terms.term import Cutoff, Term, lookup, needed_kind, parameters, show, unknown_parameter
+from lightmeter.terms.registry import lookup
+from lightmeter.terms.term import Cutoff, Term, needed_kind, parameters, show, unknown_parameter
 
 _FORM = "a term such as nDCG@10, RBP(p=0.8) or GF(by='gender', div=RNOD)@20"
 _LONGEST = 5000

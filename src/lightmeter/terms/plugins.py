@@ -19,7 +19,8 @@ from typing import Any
 
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.terms.notation import parse
-from lightmeter.terms.term import KINDS, Term, registered
+from lightmeter.terms.registry import KINDS, registered
+from lightmeter.terms.term import Term
 
 GROUP = "lightmeter.terms"
 _HERE = os.path.dirname(os.path.abspath(__file__))

@@ -1,69 +1,26 @@
 """Terms: users, policies, targets, divergences and measures as plain values.
 
 A term is frozen, comparable, hashable, printable and parseable: ``parse(str(term)) == term``. The class statement
-registers it,
-so a user's own measure is known to the command line as soon as its module is imported.
+registers it, so a user's own measure is known to the command line as soon as its module is imported.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from lightmeter.errors import TermError, suggest
 from lightmeter.terms.parameters import FrozenMap, Maybe, Number, TermOf, constraint_of, param
+from lightmeter.terms.registry import register
 
-_registry: dict[str, dict[str, type[Term]]] = {}
-#: other names of the field that are understood; they print as ours
-ALIASES = {
-    "NDCG": "nDCG",
-    "MAP": "AP",
-    "MRR": "RR",
-    "Precision": "P",
-    "Recall": "R",
-    "IRBU": "iRBU",
-    "GERR": "gERR",
-    "I_rec": "StRecall",
-}
-#: modules of lightmeter that define terms
-OURS = (
-    "models.users",
-    "models.policies",
-    "models.targets",
-    "models.divergences",
-    "measures.relevance",
-    "measures.exposure",
-    "measures.groups",
-    "measures.attention",
-    "measures.pairwise",
-    "measures.bias",
-    "measures.prefixes",
-    "measures.exposure_sums",
-    "measures.ratios",
-    "measures.inequality",
-    "measures.diversity",
-    "measures.multisided",
-    "measures.ndkl",
-    "reranking.shares",
-    "reranking.const_sort",
-    "reranking.fair_top_k",
-    "reranking.randomised",
-    "reranking.columns",
-    "reranking.unique",
-    "reranking.frontier_point",
-    "reranking.fair_exposure",
-    "reranking.amortised",
-)
-#: the module of each public name of lightmeter, which fills it in when it is imported
-homes: dict[str, str] = {}
-KINDS = ("measure", "user", "target", "divergence", "policy", "reranker")
+_T = TypeVar("_T")
 
 
 class _TermMeta(type):
     """Lets a class stand for the term with its defaults: ``nDCG@10`` is ``nDCG() @ 10``."""
 
-    def __matmul__(cls, cutoff: int) -> Any:
-        return cls() @ cutoff
+    def __matmul__(cls: type[_T], cutoff: int) -> _T:
+        return cls() @ cutoff  # type: ignore[operator]
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(param,))
@@ -71,18 +28,21 @@ class Term(metaclass=_TermMeta):
     """Base of all terms; a subclass becomes a frozen dataclass and is registered under its name.
 
     Class attribute ``kinds`` says where the term may stand: any of ``measure``, ``user``, ``target``,
-    ``divergence``, ``policy`` and ``reranker``. A class without ``kinds`` of its own or inherited is abstract and is
-    not registered.
+    ``divergence``, ``policy`` and ``reranker``. A class statement with ``abstract=True``, and a class without
+    ``kinds`` of its own or inherited, is not registered.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ()
+    #: other names of the field that are understood; they print as the class's own
+    aliases: ClassVar[tuple[str, ...]] = ()
+    #: what other programs and papers call it, for the hint where somebody types that
+    known_as: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(frozen=True, repr=False)(cls)
         if not abstract:
-            for kind in cls.kinds:
-                _register(kind, cls)
+            register(cls)
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -164,55 +124,6 @@ def unknown_parameter(cls: type[Term], name: str) -> str:
     return f"{cls.__name__} has no parameter {name!r}.{suggest(name, names)} {takes}"
 
 
-def registered(kind: str) -> dict[str, type[Term]]:
-    """All terms of a kind by name, in the order of their definition."""
-    load_terms()
-    return dict(_registry.get(kind, {}))
-
-
-def load_terms() -> None:
-    """Import the modules of lightmeter that define terms."""
-    from importlib import import_module
-
-    for module in OURS:
-        import_module(f"lightmeter.{module}")
-
-
-def _load(name: str) -> None:
-    """Import the module that defines one of our terms, and no other: most calls name a few of many."""
-    from importlib import import_module
-
-    home = homes.get(name)
-    if home is not None and home.removeprefix("lightmeter.") in OURS:
-        import_module(home)
-
-
-def lookup(name: str, kind: str | None = None) -> type[Term]:
-    """The class of a term by its name.
-
-    Raises
-    ------
-    TermError
-        With a suggestion, where no term of that kind has the name.
-    """
-    name = ALIASES.get(name, name)
-    kinds = [kind] if kind else list(KINDS)
-    _load(name)
-    for k in kinds:
-        if name in _registry.get(k, {}):
-            return _registry[k][name]
-    load_terms()
-    if kind:
-        others = [k for k in KINDS if name in _registry.get(k, {})]
-        if others:
-            raise TermError(f"{name} is a {others[0]}, but a {kind} is needed here.")
-    known = [n for k in ([kind] if kind else KINDS) for n in _registry.get(k, {})]
-    if kind in (None, "measure"):
-        known += ALIASES
-    listing = " 'lightmeter measures' lists them." if kind in (None, "measure") else f" Known: {', '.join(known)}."
-    raise TermError(f"there is no {kind or 'term'} {name!r}.{suggest(name, known)}{listing}")
-
-
 def needed_kind(cls: type[Term], parameter: str) -> str | None:
     """The kind of term a parameter wants, or None where it wants none or one of several."""
     for f in dataclasses.fields(cls):  # type: ignore[arg-type]
@@ -229,17 +140,3 @@ def _term_kind(constraint: Any) -> str | None:
         if kind:
             return kind
     return None
-
-
-def _register(kind: str, cls: type[Term]) -> None:
-    if kind not in KINDS:
-        raise TermError(f"{cls.__name__}: kind {kind!r}. Accepted: {', '.join(KINDS)}.")
-    if not cls.__module__.startswith("lightmeter."):
-        _load(cls.__name__)  # a name of ours is taken, whether or not it was used before
-    known = _registry.setdefault(kind, {}).get(cls.__name__)
-    if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise TermError(
-            f"a {kind} named {cls.__name__} exists already (in {known.__module__}). Give the one in {cls.__module__} "
-            "another name."
-        )
-    _registry[kind][cls.__name__] = cls
