@@ -30,7 +30,7 @@ from lightmeter.learn.exact import luce_exposure_of
 from lightmeter.learn.losses import ExposureLoss
 from lightmeter.learn.network import Network, frozen, scores_of
 from lightmeter.learn.normalising import Normalisation
-from lightmeter.statistics.paired import paired_test
+from lightmeter.statistics.significance import paired_test
 
 #: Weight of disparity and reader of `ee` for a patient reader: the best by validation on the generator's seed 0.
 PATIENT = (0.2, "RBP(p=0.95)")

@@ -16,8 +16,8 @@ from lightmeter.auditing.bootstrap import resample_blocks, resample_rows
 from lightmeter.auditing.divergence import block_edges, divergence_interval, ndkl, ndkl_of_blocks, sample_rankings
 from lightmeter.auditing.ranking import GroupSums, RankedTable, Scope, group_sums
 from lightmeter.io.tables import Source
-from lightmeter.statistics.exact import fisher, shift_one
 from lightmeter.statistics.intervals import clopper_pearson, percentile, rate_difference, rate_ratio, simultaneous
+from lightmeter.statistics.significance import fisher, shift_one
 
 USERS = (lm.DCG(), lm.RBP(p=0.9))
 

@@ -17,7 +17,7 @@ from lightmeter.clicks.estimate import METHODS
 from lightmeter.comparing.testing import TESTS
 from lightmeter.learn.normalising import NORMALISATIONS
 from lightmeter.learn.settings import LOSSES, MODELS, Settings
-from lightmeter.statistics.adjust import ADJUST
+from lightmeter.statistics.significance import ADJUST
 
 BY_NAME = {command.name: command for command in COMMANDS}
 WITH_EXAMPLES = [command.name for command in COMMANDS if command.examples]

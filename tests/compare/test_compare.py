@@ -7,11 +7,9 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
-from lightmeter.statistics.adjust import adjusted
-from lightmeter.statistics.bootstrap import bootstrap_intervals
 from lightmeter.statistics.correlation import kendall
-from lightmeter.statistics.paired import paired_test
-from lightmeter.statistics.tukey import randomised_tukey
+from lightmeter.statistics.intervals import bootstrap_intervals
+from lightmeter.statistics.significance import adjusted, paired_test, randomised_tukey
 
 QUERIES = [f"q{i}" for i in range(12)]
 DOCS = [f"d{i}" for i in range(8)]

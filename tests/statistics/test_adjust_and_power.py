@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.statistics.adjust import adjusted
-from lightmeter.statistics.power import asl_curve, discriminative_power
+from lightmeter.statistics.significance import adjusted, asl_curve, discriminative_power
 
 ps = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.01, 0.05, 1.0])), min_size=1, max_size=20)
 

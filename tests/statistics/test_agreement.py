@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.statistics.correlation import kendall, kendalls, taus_over_queries
-from lightmeter.statistics.rank_overlap import rbo, tau_ap
+from lightmeter.statistics.correlation import kendall, kendalls, rbo, tau_ap, taus_over_queries
 
 
 def two_orders(low: int, high: int):

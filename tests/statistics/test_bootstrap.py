@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 import lightmeter as lm
-from lightmeter.statistics.bootstrap import bootstrap_intervals
+from lightmeter.statistics.intervals import bootstrap_intervals
 
 SKEWED = np.random.default_rng(0).exponential(size=(3, 40))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lightmeter as lm
-from lightmeter.statistics.paired import PAIRED, paired_test
+from lightmeter.statistics.significance import PAIRED, paired_test
 
 rng = np.random.default_rng(0)
 SMOOTH = rng.normal(0.2, 1.0, size=(6, 30))

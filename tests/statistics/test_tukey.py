@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lightmeter as lm
-from lightmeter.statistics.paired import paired_test
-from lightmeter.statistics.tukey import randomised_tukey, residual_variance
+from lightmeter.statistics.significance import paired_test, randomised_tukey, residual_variance
 
 # Three systems, 20 topics: Sakai, Laboratory Experiments in Information Retrieval, 2018.
 X = [7, 3, 2, 6, 4, 4, 0, 7, 1, 3, 5, 4, 0, 6, 5, 3, 1, 5, 2, 1]

@@ -17,10 +17,9 @@ from lightmeter import statistics
 from lightmeter.errors import choice, seed, whole_number
 from lightmeter.learn.collection import generated
 from lightmeter.results.result import Result
-from lightmeter.statistics.bootstrap import bootstrap_intervals
 from lightmeter.statistics.correlation import taus_over_queries
-from lightmeter.statistics.paired import paired_test
-from lightmeter.statistics.tukey import randomised_tukey
+from lightmeter.statistics.intervals import bootstrap_intervals
+from lightmeter.statistics.significance import paired_test, randomised_tukey
 
 RUNS = {
     name: {f"q{i}": {d: float(j) for j, d in enumerate(docs)} for i in range(6)}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lightmeter as lm
-from lightmeter.statistics import fair_batches, fair_tables
+from lightmeter.statistics import fair_tables
 
 
 @st.composite
@@ -27,8 +27,8 @@ def batches(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @given(batches(), st.sampled_from([0.01, 0.1, 0.3, 0.5, 0.9]))
 def test_as_one_by_one(batch: tuple[np.ndarray, np.ndarray, np.ndarray], alpha: float) -> None:
     count, size, p = batch
-    tails = fair_batches.tails(count, p)
-    found, passed = fair_batches.p_values(count, size, p), fair_batches.passing(count, size, p, alpha)
+    tails = fair_tables.running_tails(count, p)
+    found, passed = fair_tables.batch_p_values(count, size, p), fair_tables.batch_passes(count, size, p, alpha)
     for row, (k, share) in enumerate(zip(size.tolist(), p.tolist(), strict=True)):
         mine = count[row, :k]
         wanted = fair_tables.binomial_tail(mine, np.arange(1, k + 1), share)
@@ -44,7 +44,7 @@ def test_long_rankings_with_unlike_shares() -> None:
     p = np.array([0.002, 0.02, 0.3, 0.5, 0.7, 0.98, 0.999])
     size = np.array([k, k, k - 1, k, 900, k, k])
     count = np.cumsum(rng.random((7, k)) < p[:, None] * 0.97, axis=1)
-    found, passed = fair_batches.p_values(count, size, p), fair_batches.passing(count, size, p, 0.1)
+    found, passed = fair_tables.batch_p_values(count, size, p), fair_tables.batch_passes(count, size, p, 0.1)
     for row, n in enumerate(size):
         assert found[row] == pytest.approx(fair_tables.p_value(count[row, :n], p[row]).item(), abs=1e-10)
         assert passed[row] == fair_tables.passes(count[row, :n], p[row], 0.1).item()
@@ -55,7 +55,7 @@ def test_tables_are_the_smallest_counts() -> None:
     level = np.array([1e-6, 1e-3, 0.01, 0.2, 0.5, 0.8, 0.999])
     for share in (0.003, 0.1, 0.5, 0.97):
         p, size = np.full(len(level), share), np.full(len(level), 300)
-        table, laxer = fair_batches._just_failed(level, size, p, 300)
+        table, laxer = fair_tables.failing_tables(level, size, p, 300)
         for row, one in enumerate(level):
             wanted = fair_tables.minimum_table(300, share, one)
             assert (laxer[row] == wanted).all()
@@ -65,6 +65,6 @@ def test_tables_are_the_smallest_counts() -> None:
 def test_an_answer_by_bounds_is_the_answer() -> None:
     """So short or so well off that no programme is needed: k tests fail no more than k times as often as one."""
     all_last = np.array([[0, 0, 0, 0, 0, 0, 0, 0, 0, 1]])
-    assert fair_batches.passing(all_last, np.array([10]), np.array([0.9]), 0.1).tolist() == [False]
+    assert fair_tables.batch_passes(all_last, np.array([10]), np.array([0.9]), 0.1).tolist() == [False]
     all_first = np.arange(1, 11)[None]
-    assert fair_batches.passing(all_first, np.array([10]), np.array([0.1]), 0.1).tolist() == [True]
+    assert fair_tables.batch_passes(all_first, np.array([10]), np.array([0.1]), 0.1).tolist() == [True]

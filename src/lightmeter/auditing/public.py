@@ -24,7 +24,7 @@ from lightmeter.auditing.rows import FigureIntervals, Row, figure_rows, mask_row
 from lightmeter.auditing.significance import fa_ir_rows, fisher_rows, with_holm
 from lightmeter.auditing.table import Attribute, AuditTable, read_audit_table
 from lightmeter.models.users import User
-from lightmeter.statistics.scores import streams
+from lightmeter.statistics.resampling import streams
 
 
 @np.errstate(over="ignore", invalid="ignore")  # sums of scores and labels near the largest number: the rows say why

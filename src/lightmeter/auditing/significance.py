@@ -11,9 +11,8 @@ from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.auditing.figures import Figure
 from lightmeter.auditing.rows import Row
 from lightmeter.auditing.table import Attribute
-from lightmeter.statistics.adjust import adjusted
-from lightmeter.statistics.exact import fisher, shift_one
 from lightmeter.statistics.fair_tables import p_value
+from lightmeter.statistics.significance import adjusted, fisher, shift_one
 
 #: what is tested; rates above the median follow from the same ranking and are described only
 TESTED = "selection_rate_ratio"

@@ -14,7 +14,7 @@ from lightmeter.clicks.log import Cells, add_up, checked, depth_of, read_clicks
 from lightmeter.clicks.result import AttentionEstimate
 from lightmeter.data.ids import values_of
 from lightmeter.errors import LightmeterError, choice
-from lightmeter.statistics.scores import stream
+from lightmeter.statistics.resampling import stream
 from lightmeter.terms.parameters import Number
 
 Method = Literal["rate", "pbm", "pairs"]

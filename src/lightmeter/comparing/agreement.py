@@ -13,8 +13,7 @@ import polars as pl
 from lightmeter.arrays import Floats, Integers
 from lightmeter.comparing.columns import Column
 from lightmeter.models.divergences import JSD
-from lightmeter.statistics.correlation import kendalls, taus_over_queries
-from lightmeter.statistics.rank_overlap import rbo, tau_ap
+from lightmeter.statistics.correlation import kendalls, rbo, tau_ap, taus_over_queries
 
 CORRELATIONS = {
     "measure_a": pl.String,

@@ -12,7 +12,7 @@ from lightmeter.arrays import Floats
 from lightmeter.comparing.columns import Column
 from lightmeter.comparing.testing import Plan
 from lightmeter.results.result import Result
-from lightmeter.statistics.power import asl_curve
+from lightmeter.statistics.significance import asl_curve
 from lightmeter.terms.notation import parse
 
 #: The columns of the one long table. ``kind`` says what a row is, and so which columns it fills.

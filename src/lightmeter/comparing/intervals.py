@@ -12,9 +12,9 @@ from lightmeter.arrays import Floats, Integers, Rng
 from lightmeter.comparing.columns import Column
 from lightmeter.errors import LightmeterError, seed, whole_number
 from lightmeter.results.result import Result
-from lightmeter.statistics.bootstrap import Intervals, bootstrap_intervals
-from lightmeter.statistics.resampling import draws
-from lightmeter.statistics.scores import share, stream
+from lightmeter.statistics.intervals import Intervals, bootstrap_intervals
+from lightmeter.statistics.resampling import draws, stream
+from lightmeter.statistics.scores import share
 
 INTERVALS = {
     "run": pl.String,

@@ -34,10 +34,8 @@ from lightmeter.measures.base import Measure
 from lightmeter.measures.context import Context, Missing, Unknown
 from lightmeter.models.policies import Policy
 from lightmeter.results.result import Result
-from lightmeter.statistics.adjust import ADJUST
-from lightmeter.statistics.power import discriminative_power
 from lightmeter.statistics.scores import share
-from lightmeter.statistics.tukey import Form
+from lightmeter.statistics.significance import ADJUST, Form, discriminative_power
 
 MEANS = {
     "run": pl.String,
@@ -103,7 +101,7 @@ def compare(
         Permutations or resamples of the test. By default 5,000; for ``'randomization'`` and ``'bootstrap'`` more
         where many tests are adjusted, up to 250,000.
     form
-        ``'plus_one'`` or ``'proportion'``: see :func:`lightmeter.statistics.tukey.randomised_tukey`.
+        ``'plus_one'`` or ``'proportion'``: see :func:`lightmeter.statistics.significance.randomised_tukey`.
     changed
         How many queries to tell of for each measure, and for each two measures; 0 for none.
     policy, ties, unknown, missing, depth, samples, progress

@@ -11,9 +11,7 @@ import polars as pl
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.comparing.columns import Column
 from lightmeter.comparing.intervals import Ends
-from lightmeter.statistics.adjust import adjusted
-from lightmeter.statistics.paired import paired_test
-from lightmeter.statistics.tukey import Form, randomised_tukey
+from lightmeter.statistics.significance import Form, adjusted, paired_test, randomised_tukey
 
 TESTS = ("tukey", "t", "wilcoxon", "randomization", "bootstrap")
 #: resamples unless more are asked for, or needed so that something can be significant

@@ -14,8 +14,7 @@ from lightmeter.data.loading import load
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.collection import LetorData
 from lightmeter.learn.readers import reader
-from lightmeter.statistics.adjust import adjusted
-from lightmeter.statistics.paired import paired_test
+from lightmeter.statistics.significance import adjusted, paired_test
 from lightmeter.sweeping.perform import sweep
 
 POLICY = "PlackettLuce(scores='raw')"

@@ -406,13 +406,13 @@ class FAIR(GroupMeasure):
 
     def _of(self, count: Integers, size: Integers, share: Floats) -> Floats:
         """The values of rankings of ``size`` known documents, each tested for its share."""
-        from lightmeter.statistics import fair_batches
+        from lightmeter.statistics import fair_tables
 
         if self.part == "tail":
             inside = np.arange(count.shape[1]) < size[:, None]
-            return np.asarray((fair_batches.tails(count, share) * inside).sum(axis=1) / size)
+            return np.asarray((fair_tables.running_tails(count, share) * inside).sum(axis=1) / size)
         if self.part == "p_value":
-            return fair_batches.p_values(count, size, share)
+            return fair_tables.batch_p_values(count, size, share)
         out = np.zeros(len(count))
         # rankings of one length and share have one table; it is dearer to find than a few answers
         kinds, kind, many = np.unique(np.stack([size, share]), axis=1, return_inverse=True, return_counts=True)
@@ -423,5 +423,5 @@ class FAIR(GroupMeasure):
             table = fair_table(length, p, self.alpha, adjust=self.adjust).minimum
             out[mine] = (count[mine, :length] >= table).all(axis=1)
         if alone.any():
-            out[alone] = fair_batches.passing(count[alone], size[alone], share[alone], self.alpha)
+            out[alone] = fair_tables.batch_passes(count[alone], size[alone], share[alone], self.alpha)
         return out

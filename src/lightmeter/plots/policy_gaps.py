@@ -34,7 +34,7 @@ def gaps_frame(
     resamples that give the areas their intervals give the gap its standard error: the interval is Student's, and so is
     the test, which Holm's method adjusts over all rows.
     """
-    from lightmeter.statistics.adjust import adjusted
+    from lightmeter.statistics.significance import adjusted
 
     known = {(c.run, c.policy): c for c in sweep.curves if c.user == user and c.by == by}
     rows = []

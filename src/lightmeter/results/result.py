@@ -185,7 +185,7 @@ class Result:
         Parameters
         ----------
         level, resamples, rng
-            As in :func:`lightmeter.statistics.bootstrap.bootstrap_intervals`.
+            As in :func:`lightmeter.statistics.intervals.bootstrap_intervals`.
         """
         from lightmeter.comparing.intervals import intervals_of
 

@@ -1,8 +1,8 @@
 """FA*IR arithmetic (Zehlike et al., CIKM 2017): how few protected documents a ranking may have at its top.
 
-A ranking is fair to a protected group of share ``p`` if it could have been drawn with one coin flip a rank. The table
+A ranking is fair to a protected group of share ``p`` if it could have come from one coin flip per rank. The table
 says how many protected documents the first i ranks must have at least, for every i: the ``alpha`` quantile of
-Binomial(i, p). Looking at every prefix is many tests at once, so a fair ranking fails the table more often than
+Binomial(i, p). Every prefix is a test of its own, so a fair ranking fails the table more often than
 ``alpha``; the adjusted table fails about as often as ``alpha`` says.
 
 Everything here takes and gives arrays and numbers; the measure is :class:`~lightmeter.measures.prefixes.FAIR`.
@@ -28,6 +28,12 @@ SECTIONS = 15
 ROUNDS = 12
 #: at most so many changes between two tables are listed one by one
 LISTED = 20_000
+#: rounding of a running sum of 1,000 probabilities
+ROUNDING = 1e-10
+#: least tails below this are left to the one-by-one way: their rounding is not small beside them
+SMALL = 1e-6
+#: ranks after which rankings that are decided are left out
+CHECK = 64
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class FairTable:
     alpha
         The level each prefix is tested at; below the level asked for where the table was adjusted.
     fail_probability
-        How often a ranking drawn with one coin flip a rank fails the table somewhere, the last rank included.
+        How often a ranking made by one coin flip per rank fails the table somewhere, the last rank included.
     """
 
     minimum: Integers
@@ -53,12 +59,12 @@ class FairTable:
 
 
 def fair_table(k: int, p: float, alpha: float = 0.1, *, adjust: bool = True) -> FairTable:
-    """The protected documents that FA*IR asks of each prefix of the first k ranks.
+    """The protected documents that FA*IR requires in each prefix of the first k ranks.
 
     Parameters
     ----------
     k
-        Ranks looked at.
+        Number of ranks.
     p
         Share of the protected group, in (0, 1).
     alpha
@@ -107,8 +113,10 @@ def binomial_tails(count: ArrayLike, size: ArrayLike, p: ArrayLike) -> Floats:
     return np.where(inside, tail, (x >= n) * 1.0)
 
 
-def fail_probability(table: ArrayLike, p: float) -> Floats:
-    """How often a ranking drawn with one coin flip a rank has too few protected documents in some prefix.
+def fail_probability(
+    table: ArrayLike, p: ArrayLike, *, size: Integers | None = None, enough: float = math.inf
+) -> Floats:
+    """How often a ranking made by one coin flip per rank has too few protected documents in some prefix.
 
     The exact sum over all ways, the last rank included (known programs leave that rank out and come out too low).
 
@@ -117,51 +125,88 @@ def fail_probability(table: ArrayLike, p: float) -> Floats:
     table
         Counts needed, ``[k]`` or ``[tables, k]``.
     p
-        Share of the protected group.
+        Share of the protected group, one for all tables or one each.
+    size
+        ``[tables]``: how many ranks each table has; all of them by default.
+    enough
+        A probability above this one may be given as any number above it, which saves time.
 
     Returns
     -------
     array
-        One probability a table, ``[]`` or ``[tables]``.
+        One probability per table, ``[]`` or ``[tables]``.
 
     Notes
     -----
     A dynamic programme over ranks whose state is the count of protected documents so far: ``O(k sqrt(k))``, since
-    counts more than ten deviations above the mean cannot fail any more. Error below 1e-14.
+    counts far above the mean cannot fail any more. Error below 1e-14.
     """
     needed = np.atleast_2d(np.asarray(table, dtype=np.int64))
     tables, k = needed.shape
-    if not k:
-        return np.zeros(np.shape(table)[:-1])
-    # who has m at rank i has at least m - 1 above it: the same rankings pass, and needs rise by one at most
+    share = np.broadcast_to(np.asarray(p, dtype=np.float64), tables)
+    out = np.zeros(tables)
     rank = np.arange(1, k + 1)
-    needed = np.maximum.accumulate((needed - rank)[:, ::-1], axis=1)[:, ::-1] + rank
-    needed = np.maximum.accumulate(np.maximum(needed, 0), axis=1)
-    grows = np.diff(needed, axis=1, prepend=0) > 0
-    which, at = np.nonzero(grows.T)[::-1]
-    starts = np.searchsorted(at, np.arange(k + 1))
-    top = np.minimum(np.ceil(rank * p + 10 * np.sqrt(rank * p * (1 - p)) + 10).astype(np.int64), rank)
-    bottom = needed.min(axis=0)
-    alive = np.zeros((tables, int(top[-1]) + 2))
-    alive[:, 0] = 1.0
+    order = np.argsort(share, kind="stable")  # like shares have like windows
+    for start in range(0, tables if k else 0, 256):
+        rows = order[start : start + 256]
+        part = needed[rows] if size is None else np.where(rank <= size[rows, None], needed[rows], 0)
+        # who has m at rank i has at least m - 1 above it: the same rankings pass, and needs rise by one at most
+        part = np.maximum.accumulate((part - rank)[:, ::-1], axis=1)[:, ::-1] + rank
+        part = np.maximum.accumulate(np.maximum(part, 0), axis=1)
+        out[rows] = np.where((part > rank).any(axis=1), 1.0, _programme(np.minimum(part, rank), share[rows], enough))
+    return out.reshape(np.shape(table)[:-1])
+
+
+def _programme(needed: Integers, p: Floats, enough: float) -> Floats:
+    """The dynamic programme over ranks. The state is ``alive[m] / q^(i - i0)``, m protected ones among the first i that
+    have failed nowhere; i0 goes along, so that numbers stay of a size.
+    """
+    rankings, k = needed.shape
+    rank = np.arange(1, k + 1)
+    q = 1.0 - p
+    top = np.ceil(rank * p.max() + 8.5 * np.sqrt(rank * 0.25 if p.min() < 0.5 < p.max() else rank * (p * q).max()) + 10)
+    top = np.minimum(top.astype(np.int64), rank)
+    every = max(1, min(CHECK, int(200 / max(-math.log10(float(q.min())), 1e-9))))
+    failed = np.zeros(rankings)
+    active = np.arange(rankings)
+    odds, scale = p / q, np.ones(rankings)
+    alive = np.zeros((int(top[-1]) + 2, rankings))
+    alive[0] = 1.0
     spare = np.empty_like(alive)
-    failed = np.zeros(tables)
+    grown, column, first = _growth(needed, len(alive))
+    bottom = needed.min(axis=0)
     low = 0
     for i in range(k):
         high = int(top[i]) + 1
-        moved = np.multiply(alive[:, low : high - 1], p, out=spare[:, : high - 1 - low])
-        alive[:, low:high] *= 1.0 - p
-        alive[:, low + 1 : high] += moved
-        if starts[i] < starts[i + 1]:
-            out = which[starts[i] : starts[i + 1]]
-            cell = needed[out, i] - 1
-            inside = cell < alive.shape[1]
-            out, cell = out[inside], cell[inside]
-            failed[out] += alive[out, cell]
-            alive[out, cell] = 0.0
+        np.multiply(alive[low : high - 1], odds, out=spare[: high - 1 - low])
+        alive[low + 1 : high] += spare[: high - 1 - low]
+        scale *= q
+        out = column[first[i] : first[i + 1]]
+        if len(out):
+            cell = grown[first[i] : first[i + 1]]
+            failed[active[out]] += alive[cell, out] * scale[out]
+            alive[cell, out] = 0.0
         low = min(int(bottom[i]), high - 1)
-    failed[(needed > rank).any(axis=1)] = 1.0
-    return failed.reshape(np.shape(table)[:-1])
+        if (i + 1) % every == 0:
+            alive[low:high] *= scale
+            scale[:] = 1.0
+            left = failed[active] <= enough
+            if left.sum() <= 0.75 * len(active):
+                if not left.any():
+                    break
+                active, odds, q, scale = active[left], odds[left], q[left], scale[left]
+                alive = np.ascontiguousarray(alive[:, left])
+                spare = np.empty_like(alive)
+                grown, column, first = _growth(needed[active], len(alive))
+                bottom = needed[active].min(axis=0)
+    return failed
+
+
+def _growth(needed: Integers, counts: int) -> tuple[Integers, Integers, Integers]:
+    """Where tables ask for one more, by rank: the count that now fails, the table, and the first entry of each rank."""
+    grows = np.diff(needed, axis=1, prepend=0) > 0
+    rank, table = np.nonzero((grows & (needed <= counts)).T)
+    return needed[table, rank] - 1, table, np.searchsorted(rank, np.arange(needed.shape[1] + 1))
 
 
 def least_tail(count: ArrayLike, p: float) -> Floats:
@@ -174,14 +219,14 @@ def least_tail(count: ArrayLike, p: float) -> Floats:
 
 
 def p_value(count: ArrayLike, p: float) -> Floats:
-    """How often a ranking drawn with one coin flip a rank is at least as short of protected documents.
+    """How often a ranking made by one coin flip per rank is at least as short of protected documents.
 
     A ranking's shortage is its :func:`least_tail`; the value is the exact chance of so small a one, so that the many
     prefixes need no further correction. ``count`` is ``[rankings, k]``.
     """
     counts = np.atleast_2d(np.asarray(count))
     level, at = np.unique(least_tail(counts, p), return_inverse=True)
-    return _at_most(level, _just_failed(counts.shape[-1], p, level), p)[at].reshape(np.shape(count)[:-1])
+    return _at_most(level, _failing_tables(counts.shape[-1], p, level), p)[at].reshape(np.shape(count)[:-1])
 
 
 def passes(count: ArrayLike, p: float, alpha: float) -> Booleans:
@@ -194,7 +239,7 @@ def passes(count: ArrayLike, p: float, alpha: float) -> Booleans:
     counts = np.atleast_2d(np.asarray(count))
     size = np.arange(1, counts.shape[-1] + 1)
     level, at = np.unique(least_tail(counts, p), return_inverse=True)
-    tables = _just_failed(counts.shape[-1], p, level)
+    tables = _failing_tables(counts.shape[-1], p, level)
     worse = tables - (binomial_tail(tables - 1, size, p) >= level[:, None] * (1 - SAME))
     below, above = fail_probability(worse, p), _at_most(level, tables, p)
     fails = (above <= alpha) | ((below <= alpha) & (above - alpha < (alpha - below) * (1 - SAME)))
@@ -202,11 +247,11 @@ def passes(count: ArrayLike, p: float, alpha: float) -> Booleans:
     return ~fails[at].reshape(np.shape(count)[:-1])
 
 
-def _just_failed(k: int, p: float, level: Floats) -> Integers:
+def _failing_tables(k: int, p: float, level: Floats) -> Integers:
     """The tables that every ranking fails whose least tail is one of some rising levels, or smaller."""
     size = np.arange(1, k + 1, dtype=np.int64)
-    asked = np.minimum(level * (1 + 4 * SAME), 1.0 - 1e-15)
-    return _tables(size, p, asked, _bounds(size, p, asked[0])[0], _bounds(size, p, asked[-1])[1])
+    goal = np.minimum(level * (1 + 4 * SAME), 1.0 - 1e-15)
+    return _tables(size, p, goal, _bounds(size, p, goal[0])[0], _bounds(size, p, goal[-1])[1])
 
 
 def _at_most(level: Floats, tables: Integers, p: float) -> Floats:
@@ -308,6 +353,136 @@ def _between(tables: tuple[Integers, Integers], p: float) -> Floats:
     last = np.append(np.diff(tails) > tails[:-1] * 4 * SAME, True)
     steps = tails[last]
     return np.append((steps[:-1] + steps[1:]) / 2, 1.0)[: len(steps)]
+
+
+# Many rankings at once, each with a share and a length of its own. Binomial tails along a path of counts are running
+# sums: a document that is not protected takes ``p b(i, x)`` from ``P(Binomial(i, p) <= x)``, a protected one adds
+# ``(1-p) b(i, x+1)``, b the probability of a count. What such sums leave open (tails closer to each other than their
+# rounding) is decided by the incomplete beta function.
+
+
+def batch_p_values(count: Integers, size: Integers, p: Floats) -> Floats:
+    """:func:`p_value` of rankings of ``size`` documents; counts after the last are not read."""
+    level = _least_tails(count, size, p)
+    out = np.ones(len(count))
+    for row in np.flatnonzero(level < SMALL):
+        out[row] = p_value(count[row, : size[row]], float(p[row])).item()
+    some = np.flatnonzero((level >= SMALL) & (level < 1))
+    if len(some):
+        tables, _ = failing_tables(level[some], size[some], p[some], count.shape[1])
+        out[some] = fail_probability(tables, p[some], size=size[some])
+    return out
+
+
+def batch_passes(count: Integers, size: Integers, p: Floats, alpha: float) -> Booleans:
+    """:func:`passes` of rankings of ``size`` documents; counts after the last are not read."""
+    level = _least_tails(count, size, p)
+    # k tests fail no more often than k times one, and no less often than one: the nearest table is on this side
+    out = (level > 2 * alpha) | (level >= 1)
+    some = np.flatnonzero((level >= SMALL) & ~out & (level * size > alpha))
+    for row in np.flatnonzero((level < SMALL) & (level * size > alpha)):
+        out[row] = passes(count[row, : size[row]], float(p[row]), alpha).item()
+    if not len(some):
+        return out
+    level, size, p = level[some], size[some], p[some]
+    tables, worse = failing_tables(level, size, p, count.shape[1])
+    above = fail_probability(tables, p, size=size, enough=2 * alpha)
+    fails = above <= alpha
+    near = np.flatnonzero(~fails & (above <= 2 * alpha))
+    if len(near):
+        below = fail_probability(worse[near], p[near], size=size[near])
+        fails[near] = (below <= alpha) & (above[near] - alpha < (alpha - below) * (1 - SAME))
+    out[some] = ~fails
+    return out
+
+
+def running_tails(count: Integers, p: Floats) -> Floats:
+    """``P(Binomial(i, p) <= count_i)`` of every prefix i = 1 .. k, ``[rankings, k]``; one share a ranking."""
+    before = np.concatenate([np.zeros((len(count), 1), dtype=np.int64), count[:, :-1]], axis=1)
+    protected = count > before
+    size = np.arange(count.shape[1])
+    step = _chance(before + protected, size, p)
+    step *= np.where(protected, (1.0 - p)[:, None], -p[:, None])
+    return np.clip(1.0 + np.cumsum(step, axis=1), 0.0, 1.0)
+
+
+def _chance(x: Integers, size: Integers, p: Floats) -> Floats:
+    """``P(Binomial(size, p) = x)``; 0 where x is no possible count."""
+    from scipy.special import gammaln
+
+    log = gammaln(np.arange(1.0, int(size.max(initial=0)) + 2))
+    rest = size - x
+    fine = (rest >= 0) & (x >= 0)
+    out = log[size] - log[np.where(fine, x, 0)] - log[np.where(fine, rest, 0)]
+    out += x * np.log(p)[:, None]
+    out += rest * np.log1p(-p)[:, None]
+    np.exp(out, out=out, where=fine)
+    out[~fine] = 0.0
+    return np.asarray(out)
+
+
+def _rounding(k: int) -> float:
+    return ROUNDING * max(1.0, k / 1000)
+
+
+def _least_tails(count: Integers, size: Integers, p: Floats) -> Floats:
+    """The smallest tail of each ranking's prefixes, exactly."""
+    k = count.shape[1]
+    rough = np.where(np.arange(k) < size[:, None], running_tails(count, p), np.inf)
+    row, at = np.nonzero(rough <= rough.min(axis=1, keepdims=True) + _rounding(k))
+    out = np.full(len(count), np.inf)
+    np.minimum.at(out, row, binomial_tails(count[row, at], at + 1, p[row]))
+    return out
+
+
+def failing_tables(level: Floats, size: Integers, p: Floats, k: int) -> tuple[Integers, Integers]:
+    """For each ranking the table that fails its least tail, and the next laxer one that does not, ``[rankings, k]``.
+
+    An entry is the smallest count whose tail is above the level (in the laxer one: reaches it). A guess by the normal
+    distribution gives a path of counts; the tails along it and of its neighbours tell the right one.
+    """
+    from scipy.special import ndtri
+
+    rank = np.arange(1, k + 1)
+    z = ndtri(level)[:, None]
+    q = (1.0 - p)[:, None]
+    guess = rank * p[:, None] + z * np.sqrt(rank * p[:, None] * q) + (q - p[:, None]) * (z * z - 1.0) / 6.0 - 0.5
+    path = np.clip(np.ceil(guess).astype(np.int64), 0, rank)
+    path = np.maximum.accumulate(path, axis=1)
+    path = np.minimum.accumulate(path - rank, axis=1) + rank
+    tail = running_tails(path, p)
+    odds = p[:, None] / q
+    here = _chance(path, rank, p)
+    up = here * ((rank - path) / (path + 1.0)) * odds
+    down = here * (path / (rank - path + 1.0)) / odds
+    limit, rounding = level[:, None], _rounding(k)
+    table = path + (tail < limit) - (tail - here >= limit)
+    open_ = np.abs(tail - limit) <= rounding
+    for other in (tail - here, tail + up):
+        open_ |= np.abs(other - limit) <= rounding
+    open_ |= (tail + up < limit) | (tail - here - down >= limit)  # a guess further off
+    table = np.clip(table, 0, rank)
+    worse = table.copy()
+    row, at = np.nonzero(open_ & (rank <= size[:, None]))
+    if len(row):
+        table[row, at] = _smallest(level[row] * (1 + 4 * SAME), at + 1, p[row], table[row, at])
+        worse[row, at] = _smallest(level[row], at + 1, p[row], table[row, at])
+    return table, worse
+
+
+def _smallest(level: Floats, size: Integers, p: Floats, start: Integers) -> Integers:
+    """The smallest count whose tail reaches a level (but for rounding), looked for from a start, one by one."""
+    least = np.minimum(level, 1.0 - 1e-15) * (1 - SAME)
+    out = start.copy()
+    short = np.flatnonzero(binomial_tails(out, size, p) < least)
+    down = np.setdiff1d(np.arange(len(out)), short)
+    while len(short):
+        out[short] += 1
+        short = short[binomial_tails(out[short], size[short], p[short]) < least[short]]
+    while len(down):
+        down = down[(out[down] > 0) & (binomial_tails(out[down] - 1, size[down], p[down]) >= least[down])]
+        out[down] -= 1
+    return out
 
 
 def _check(k: int, p: float, alpha: float) -> None:

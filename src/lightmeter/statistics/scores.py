@@ -1,4 +1,4 @@
-"""What the tests have in common: complete scores, when two numbers are equal, and streams of random numbers."""
+"""Scores that tests accept: complete, and equal where they differ by rounding only."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lightmeter.arrays import Floats, Rng
-from lightmeter.errors import LightmeterError, seed
+from lightmeter.arrays import Floats
+from lightmeter.errors import LightmeterError
 
 #: Differences below this share of the largest score come from rounding, and count as ties.
 TOLERANCE = 1e-9
@@ -24,7 +24,7 @@ def complete(scores: Any, *, rows: int = 1, what: str = "scores") -> Floats:
     try:
         array = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
-        raise LightmeterError(f"the {what} are no numbers. Accepted: an array [rows, queries].") from None
+        raise LightmeterError(f"the {what} are not numbers. Accepted: an array [rows, queries].") from None
     if array.ndim != 2 or array.shape[0] < rows or not array.shape[1]:
         raise LightmeterError(
             f"the {what} have the shape {array.shape}. Accepted: [rows, queries] with at least {rows} "
@@ -56,15 +56,3 @@ def share(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 < value < 1.0:
         raise LightmeterError(f"{name} is {value!r}. Accepted: a number between 0 and 1, such as 0.05.")
     return float(value)
-
-
-def stream(rng: Rng) -> np.random.Generator:
-    """A generator of random numbers from a seed; a generator is taken as it is."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    return np.random.default_rng(seed(rng))
-
-
-def streams(rng: Rng, number: int) -> list[np.random.Generator]:
-    """Independent generators, one for each piece of work, so that what is drawn does not depend on who does it when."""
-    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed(rng)).spawn(number)]
