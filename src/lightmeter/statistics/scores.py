@@ -24,7 +24,7 @@ def complete(scores: Any, *, rows: int = 1, what: str = "scores") -> Floats:
     try:
         array = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
-        raise LightmeterError(f"the {what} are not numbers. Accepted: an array [rows, queries].") from None
+        raise LightmeterError(f"the {what} are no numbers. Accepted: an array [rows, queries].") from None
     if array.ndim != 2 or array.shape[0] < rows or not array.shape[1]:
         raise LightmeterError(
             f"the {what} have the shape {array.shape}. Accepted: [rows, queries] with at least {rows} "
