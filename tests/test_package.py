@@ -83,7 +83,7 @@ def test_metadata():
     assert meta["License-Expression"] == "MIT"
     assert set(meta.get_all("Provides-Extra")) == set(project["optional-dependencies"])
     required = {line.split(">=")[0] for line in importlib.metadata.requires("lightmeter") if "extra ==" not in line}
-    assert required == {"numpy", "scipy", "polars", "pyarrow", "narwhals", "typer", "rich"}
+    assert required == {"numpy", "scipy", "polars", "pyarrow", "narwhals", "click", "rich"}
 
 
 def test_the_version_has_an_entry_in_the_changelog():
