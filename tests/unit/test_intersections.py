@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -118,7 +119,7 @@ def test_equals_the_attribute_written_out(data: object) -> None:
     from lightmeter.io.groups import read_groups
 
     written = Attribute.build(read_groups(frame)[0], c.queries)
-    c.attributes["both"] = written
+    c = dataclasses.replace(c, attributes={**c.attributes, "both": written})
     measures = [lm.ExposureRatio, lm.ExposureGap, lm.ABR, lm.IAA]
     made = call(world, [m(by=["g", "two"]) for m in measures], c)
     direct = call(world, [m(by="both") for m in measures], c)

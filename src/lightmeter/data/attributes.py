@@ -25,12 +25,11 @@ UNKNOWN_GROUP = "unknown"
 
 @dataclass(frozen=True)
 class Attribute:
-    """Memberships of one attribute, one entry a unique document (or query and document).
+    """Memberships of one attribute, one entry per unique document (or query and document).
 
     Entry e of a hard attribute has the value ``codes[e]``; otherwise its values are ``codes[indptr[e]:indptr[e+1]]``
-    with the
-    ``weights`` there (soft: shares; multi: ones). ``cells`` tells of an intersection which combinations of values
-    there are.
+    with the ``weights`` there (soft: shares; multi: ones). ``cells`` says of an intersection which combinations of
+    values there are.
     """
 
     name: str
@@ -121,7 +120,7 @@ def merge_attributes(tables: list[AttributeTable]) -> AttributeTable:
             f"the attribute {first.name!r} depends on the query in one run's table and not in another's",
             where=first.source.name,
             column=first.name,
-            accepted="one value a document",
+            accepted="one value per document",
             hint="Give the groups in a file of their own with --groups",
         )
     code = {v: i for i, v in enumerate(values)}
@@ -140,7 +139,7 @@ def merge_attributes(tables: list[AttributeTable]) -> AttributeTable:
             f"two runs' tables give a document different values of {first.name!r}",
             where=first.source.name,
             column=first.name,
-            accepted="one value a document",
+            accepted="one value per document",
             hint="Give the groups in a file of their own with --groups",
         )
     kind: Kind = "hard" if all(t.kind == "hard" for t in tables) else "multi"
@@ -224,12 +223,12 @@ def _label(code: int, parts: list[Attribute]) -> str:
 def _cells(present: Integers, parts: list[Attribute]) -> str:
     """How many combinations there are of how many, and which are empty."""
     number = int(np.prod([len(p.values) for p in parts], dtype=np.float64))
-    told = f"{len(present)} of {number} combinations have documents"
+    summary = f"{len(present)} of {number} combinations have documents"
     if number == len(present):
-        return told
+        return summary
     if number > LISTED:
-        return f"{told}; the empty ones are no values"
+        return f"{summary}; the empty ones are no values"
     empty = np.setdiff1d(np.arange(number), present)
     named = ", ".join(_label(int(c), parts) for c in empty[:SHOWN])
     more = f" and {len(empty) - SHOWN} more" if len(empty) > SHOWN else ""
-    return f"{told}; empty, and no values: {named}{more}"
+    return f"{summary}; empty, and no values: {named}{more}"

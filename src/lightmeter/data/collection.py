@@ -1,13 +1,12 @@
 """The collection: runs, judgments, memberships and targets as immutable, integer-coded columns.
 
 Rows of a run stay in file order with their document ids; what is known about documents (grades, memberships) lives in
-tables of unique
-documents, and rows point into them. Nothing is ever dense over [rows, values].
+tables of unique documents, and rows point into them. Nothing is ever dense over [rows, values].
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,7 +25,7 @@ from lightmeter.io.tables import IntentTable, JudgmentTable, RunTable, Source
 
 @dataclass(frozen=True)
 class Collection:
-    """Everything that is evaluated together; made by :func:`lightmeter.load`.
+    """Everything that is evaluated together; built by :func:`lightmeter.load`, and not changed afterwards.
 
     Attributes
     ----------
@@ -50,9 +49,9 @@ class Collection:
     """
 
     queries: list[str]
-    runs: dict[str, Run]
+    runs: Mapping[str, Run]
     judgments: Judgments | None = None
-    attributes: dict[str, Attribute] = field(default_factory=dict)
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
     targets: pl.DataFrame | None = None
     intents: IntentTable | None = None
     segments: list[str | None] | None = None
@@ -63,6 +62,8 @@ class Collection:
     notes: tuple[str, ...] = ()
     columns_of_runs: tuple[RunTable, ...] = ()
     declared: dict[str, Any] = field(default_factory=dict)
+    #: attributes that follow from the others and from columns of the runs, computed when they are first needed
+    _derived: dict[str, Attribute] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
         judged = 0 if self.judgments is None else len(self.judgments.grade)
@@ -102,40 +103,34 @@ class Collection:
         LightmeterError
             Where there is none of that name.
         """
-        if isinstance(name, tuple):
-            name = JOIN.join(name)
-        if name not in self.attributes and any(
-            name in t.extra.columns for t in self.columns_of_runs if t.extra is not None
-        ):
-            self.attributes[name] = self._from_columns(name)
+        name = JOIN.join(name) if isinstance(name, tuple) else name
         if name in self.attributes:
             return self.attributes[name]
+        if name not in self._derived:
+            self._derived[name] = self._derive(name)
+        return self._derived[name]
+
+    def _derive(self, name: str) -> Attribute:
+        """An attribute that is a column of the runs' own tables, or an intersection."""
+        having = [t for t in self.columns_of_runs if t.extra is not None and name in t.extra.columns]
+        if having:
+            from lightmeter.io.groups import attributes_from_columns
+
+            ordinal, bins = (
+                {n: v for n, v in self.declared.get(kind, {}).items() if n == name} for kind in ("ordinal", "bins")
+            )
+            bias = [n for n in self.declared.get("bias", ()) if n == name]
+            tables = [attributes_from_columns(t, [name], bins=bins, ordinal=ordinal, bias=bias)[0] for t in having]
+            return Attribute.build(merge_attributes(tables), self.queries)
         if JOIN in name:
-            self.attributes[name] = intersection(name, [self.attribute(part) for part in name.split(JOIN)])
-            return self.attributes[name]
-        known = list(self.attributes) + [
-            c for t in self.columns_of_runs if t.extra is not None for c in t.extra.columns
-        ]
+            return intersection(name, [self.attribute(part) for part in name.split(JOIN)])
+        columns = [c for t in self.columns_of_runs if t.extra is not None for c in t.extra.columns]
+        known = list(dict.fromkeys([*self.attributes, *columns]))
         if not known:
             raise LightmeterError(
                 f"the attribute {name!r} needs group memberships. Give them with --groups FILE (in Python: groups=)."
             )
-        raise LightmeterError(
-            f"there is no attribute {name!r}.{suggest(name, known)} Known: {', '.join(dict.fromkeys(known))}."
-        )
-
-    def _from_columns(self, name: str) -> Attribute:
-        """An attribute that is a column of the runs' own tables, made when it is first asked for."""
-        from lightmeter.io.groups import attributes_from_columns
-
-        options = {k: {n: v for n, v in self.declared.get(k, {}).items() if n == name} for k in ("ordinal", "bins")}
-        bias = [n for n in self.declared.get("bias", ()) if n == name]
-        made = [
-            attributes_from_columns(t, [name], bins=options["bins"], ordinal=options["ordinal"], bias=bias)[0]
-            for t in self.columns_of_runs
-            if t.extra is not None and name in t.extra.columns
-        ]
-        return Attribute.build(merge_attributes(made), self.queries)
+        raise LightmeterError(f"there is no attribute {name!r}.{suggest(name, known)} Known: {', '.join(known)}.")
 
 
 def vocabulary_of(

@@ -107,15 +107,14 @@ class IdIndex:
     Parameters
     ----------
     ids
-        Strings, one an entry.
+        Strings, one per entry.
     group
         Codes of what the ids belong to (such as the query), or None.
 
     Notes
     -----
     A table of bits by hash turns away nearly all rows that are not in the index, a binary search finds the rest, and
-    the
-    strings are compared last. Where two entries share a hash, a join replaces the search.
+    the strings are compared last. Where two entries share a hash, a join replaces the search.
     """
 
     def __init__(self, ids: pl.Series, group: NDArray[np.integer] | None = None) -> None:

@@ -26,7 +26,7 @@ class Intents:
     entry_query
         The query of each entry.
     entry, intent, grade
-        One row an (entry, intent) that was judged, sorted by entry; grades below 0 count as 0.
+        One row per (entry, intent) that was judged, sorted by entry; grades below 0 count as 0.
     intent_query, probability
         The query of each intent, and how probable it is there.
     """
@@ -52,7 +52,7 @@ class Intents:
 
     @cached_property
     def indptr(self) -> Integers:
-        """Rows of each entry."""
+        """Where the rows of each entry begin and end."""
         return np.searchsorted(self.entry, np.arange(len(self.entry_query) + 1))
 
     @cached_property

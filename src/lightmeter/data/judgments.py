@@ -22,7 +22,7 @@ class Judgments:
     Attributes
     ----------
     query, doc, grade
-        One row a pair; the grade as judged, may be negative.
+        One row per pair; the grade as judged, may be negative.
     offsets
         Rows of query q: ``offsets[q]`` to ``offsets[q + 1]``.
     descending
@@ -68,11 +68,11 @@ class Judgments:
 
     @cached_property
     def judged(self) -> Integers:
-        """Number of judged documents a query."""
+        """Number of judged documents per query."""
         return freeze(np.diff(self.offsets))
 
     def relevant(self, rel: float) -> Integers:
-        """Number of documents a query with a grade of at least ``rel``."""
+        """Number of documents per query with a grade of at least ``rel``."""
         if rel not in self._relevant:
             found = np.bincount(self.query[self.gain >= rel], minlength=len(self.offsets) - 1)
             self._relevant[rel] = freeze(found)

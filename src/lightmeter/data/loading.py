@@ -43,15 +43,14 @@ def load(
     ----------
     run
         A run: a path (TREC, CSV, TSV, Parquet, JSONL; a folder or pattern is one run), a frame, ``{query: [doc, ..]}``
-        or
-        ``{query: {doc: score}}``; or several, as a list of paths or ``{name: run}``. Paths may be named: ``NAME=PATH``.
+        or ``{query: {doc: score}}``; or several, as a list of paths or ``{name: run}``. Paths may be named:
+        ``NAME=PATH``.
     qrels
         Judgments: TREC, three columns, a table, a frame or ``{query: {doc: grade}}``. Without them a ``grade`` column
         of the run's own table serves.
     groups
         Memberships: a path, ``NAME=PATH[:kind]``, a frame, ``{attribute: {doc: value}}``, or a list of these. Columns
-        of the run's own table
-        are attributes too, without being named here.
+        of the run's own table are attributes too, without being named here.
     targets
         Target distributions: a path, ``NAME=FILE.golddistr``, a frame, ``{attribute: {value: share}}``, or a list.
     intents, intent_probabilities
@@ -99,12 +98,12 @@ def load(
     topics = _intents(intents, intent_probabilities, columns)
     vocabulary = vocabulary_of(tables, judgments, topics)
     if judgments is not None:
-        _refuse_strangers(tables, judgments)
+        _refuse_disjoint(tables, judgments)
     grouped = read_given_groups(groups, tables, columns, ordinal, bins, bias, attributes)
     read = grouped.tables
     given = _targets(targets, columns)
     check_targets(None if given is None else given.frame, grouped.names)
-    made = {t.name: Attribute.build(t, vocabulary) for t in read}
+    attributes_read = {t.name: Attribute.build(t, vocabulary) for t in read}
     lookup = {q: i for i, q in enumerate(vocabulary)}
     runs = {t.name: Run(t, lookup) for t in tables}
     ignored: dict[str, int] = {}
@@ -117,13 +116,13 @@ def load(
     if intent_probabilities is not None:
         inputs.append(_named_source(intent_probabilities, "intent probabilities"))
     if given is not None:
-        strange = given.frame.filter(pl.col("query").is_not_null() & ~pl.col("query").is_in(vocabulary))
-        ignored[f"{given.source.name}: target rows of queries that are not evaluated"] = len(strange)
+        others = given.frame.filter(pl.col("query").is_not_null() & ~pl.col("query").is_in(vocabulary))
+        ignored[f"{given.source.name}: target rows of queries that are not evaluated"] = len(others)
     return Collection(
         queries=vocabulary,
         runs=runs,
         judgments=None if judgments is None else Judgments(judgments, vocabulary),
-        attributes=made,
+        attributes=attributes_read,
         targets=None if given is None else given.frame,
         intents=topics,
         segments=segments,
@@ -152,7 +151,7 @@ def _runs(run: Any, columns: Columns | None) -> list[RunTable]:
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
         raise LightmeterError(
-            f"{names.count(twice[0])} runs are named {twice[0]!r}. Accepted: a name each. Write NAME=PATH to tell "
+            f"{names.count(twice[0])} runs are named {twice[0]!r}. Accepted: a name for each. Write NAME=PATH to tell "
             "them apart."
         )
     return tables
@@ -169,20 +168,20 @@ def _judgments(tables: list[RunTable], qrels: Any, columns: Columns | None) -> J
         return None
     from lightmeter.io.judgments import judgments_from_columns
 
-    made = [judgments_from_columns(t, name) for t in having]
-    frame = pl.concat([j.frame for j in made]).unique(maintain_order=True)
+    built = [judgments_from_columns(t, name) for t in having]
+    frame = pl.concat([j.frame for j in built]).unique(maintain_order=True)
     several = frame.filter(pl.struct("query", "doc").is_duplicated())
     if len(several):
         query, doc = several.select("query", "doc").row(0)
         raise InputError(
             f"document {doc!r} of query {query!r} has different grades in the runs' tables",
             column=name,
-            accepted="one grade a query and document",
+            accepted="one grade per query and document",
         )
-    return replace(made[0], frame=frame, notes=(f"judgments read from column {name!r} of the run",))
+    return replace(built[0], frame=frame, notes=(f"judgments read from column {name!r} of the run",))
 
 
-def _refuse_strangers(tables: list[RunTable], judgments: JudgmentTable) -> None:
+def _refuse_disjoint(tables: list[RunTable], judgments: JudgmentTable) -> None:
     judged = set(judgments.frame["query"].unique())
     for table in tables:
         if judged.isdisjoint(table.queries):
@@ -220,20 +219,20 @@ def _named_source(given: Any, what: str) -> Source:
 
 
 def _requests(sequence: Any, vocabulary: list[str], ignored: dict[str, int]) -> tuple[Any, Any, list[Source]]:
-    """Weight of each query, codes of the queries asked in their order (None where only counts are given), and where
+    """Weight of each query, codes of the requested queries in their order (None where only counts are given), and where
     they are from.
     """
     if sequence is None:
         return None, None, []
     from lightmeter.io.judgments import counted, read_requests
 
-    asked: pl.Series | None = None
+    requests: pl.Series | None = None
     if isinstance(sequence, pl.DataFrame):
         frame = sequence
     else:
         several = isinstance(sequence, list | tuple)
-        asked = pl.Series("query", [str(q) for q in sequence], pl.String) if several else read_requests(sequence)
-        frame = counted(asked)
+        requests = pl.Series("query", [str(q) for q in sequence], pl.String) if several else read_requests(sequence)
+        frame = counted(requests)
     source = _named_source(sequence, "a sequence")
     weights = dict(frame.select("query", "weight").iter_rows())
     weight = np.array([float(weights.get(q, 0.0)) for q in vocabulary])
@@ -246,9 +245,9 @@ def _requests(sequence: Any, vocabulary: list[str], ignored: dict[str, int]) -> 
         sum(w for q, w in weights.items() if q not in known)
     )
     ignored[f"{source.name}: queries that the sequence does not ask for"] = int((weight == 0).sum())
-    if asked is None:
+    if requests is None:
         return weight, None, [source]
-    code = asked.replace_strict(vocabulary, np.arange(len(vocabulary)), default=None, return_dtype=pl.Int64)
+    code = requests.replace_strict(vocabulary, np.arange(len(vocabulary)), default=None, return_dtype=pl.Int64)
     return weight, code.drop_nulls().to_numpy(), [source]
 
 
@@ -288,7 +287,7 @@ def _segments(
         query = several["query"][0]
         both = several.filter(pl.col("query") == query)["label"].to_list()
         raise LightmeterError(
-            f"query {query!r} has the segments {both[0]!r} and {both[1]!r}. Accepted: one a query. --segment labels "
+            f"query {query!r} has the segments {both[0]!r} and {both[1]!r}. Accepted: one per query. --segment labels "
             "queries; to compare documents use --groups."
         )
     out: list[str | None] = [None] * len(lookup)
@@ -304,7 +303,7 @@ def _segments(
 
 
 def _unused(columns: Any, extra: Sequence[str]) -> list[str]:
-    """What --columns names and no table has."""
+    """Notes on names of ``columns`` that no table has."""
     return [
         f"columns: no table has a column {theirs!r} (for {ours})"
         for ours, theirs in columns.unused().items()
@@ -323,10 +322,10 @@ def _ignored(tables: list[RunTable], judgments: JudgmentTable | None, groups: li
     if judgments is not None:
         judged = set(judgments.frame["query"].unique())
         for run in tables:
-            strange = np.array([q not in judged for q in run.queries])
-            if strange.any():
-                out[f"{run.name}: queries without judgments"] = int(strange.sum())
-                out[f"{run.name}: rows of queries without judgments"] = int(strange[run.query].sum())
+            others = np.array([q not in judged for q in run.queries])
+            if others.any():
+                out[f"{run.name}: queries without judgments"] = int(others.sum())
+                out[f"{run.name}: rows of queries without judgments"] = int(others[run.query].sum())
     return out
 
 

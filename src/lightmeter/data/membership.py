@@ -19,13 +19,13 @@ from lightmeter.arrays import AnyArray, Booleans, Codes, Floats, Integers
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.values import sum_by
 
-#: position, value and share, one entry each
+#: position, value and share, each one entry
 Triple = tuple[Integers, Integers, Floats]
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Shares of values; row 0 for all queries where ``shared``, else one row a query.
+    """Shares of values: row 0 for all queries where ``shared``, else one row per query.
 
     A row without entries is undefined, for the reason ``reason``.
     """
@@ -79,22 +79,22 @@ def words(ranks: int, values: int) -> int:
     return -(-values // _a_word(ranks))
 
 
-def counts_at(value: Integers, values: int, places: Integers) -> Floats:
-    """Counts of each value down to some places, themselves included.
+def counts_at(value: Integers, values: int, positions: Integers) -> Floats:
+    """Counts of each value down to some positions, themselves included.
 
     Parameters
     ----------
     value
-        The value of each place, ``[rankings, ranks]``; -1 for none.
+        The value of each position, ``[rankings, ranks]``; -1 for none.
     values
         How many values there are.
-    places
-        Which places, as ``ranking * ranks + rank``.
+    positions
+        Which positions, as ``ranking * ranks + rank``.
 
     Returns
     -------
     array
-        ``[values, places]``.
+        ``[values, positions]``.
 
     Examples
     --------
@@ -104,14 +104,14 @@ def counts_at(value: Integers, values: int, places: Integers) -> Floats:
     """
     ranks = value.shape[1]
     bits, many = ranks.bit_length(), _a_word(ranks)
-    out = np.empty((values, len(places)))
+    out = np.empty((values, len(positions)))
     for first in range(0, values, many):
-        here = range(first, min(first + many, values))
+        batch = range(first, min(first + many, values))
         one = np.zeros(values + 1, dtype=np.int64)  # the last: no value
-        one[here.start : here.stop] = np.left_shift(1, bits * np.arange(len(here)))
-        counts = np.cumsum(one[value], axis=1).reshape(-1)[places]
-        for position, of in enumerate(here):
-            out[of] = counts >> (bits * position) & ((1 << bits) - 1)
+        one[batch.start : batch.stop] = np.left_shift(1, bits * np.arange(len(batch)))
+        counts = np.cumsum(one[value], axis=1).reshape(-1)[positions]
+        for i, code in enumerate(batch):
+            out[code] = counts >> (bits * i) & ((1 << bits) - 1)
     return out
 
 
@@ -124,13 +124,13 @@ def _a_word(ranks: int) -> int:
 FEW = 24
 #: Cells of a cube [rankings, ranks, values] worked on at once.
 CUBE = 1 << 16
-#: Whole numbers a place that hold counts of values; where more would be needed, values are added up one by one.
+#: Whole numbers per position that hold counts of values; where more would be needed, values are added up one by one.
 WORDS = 4
 
 
 @dataclass(frozen=True)
 class Membership:
-    """Who belongs where in a block.
+    """The values of the documents of a block.
 
     Attributes
     ----------
@@ -139,14 +139,14 @@ class Membership:
     size
         Number of values, with those of unknown documents under ``unknown='distinct'``.
     value
-        The value of each (place, value) pair, in order of the places.
-    places, shares
-        The place (``ranking * ranks + rank``) and weight of each pair, multi-valued documents split equally; None where
-        each place has exactly one pair, of weight 1.
+        The value of each (position, value) pair, in order of the positions.
+    positions, shares
+        The position (``ranking * ranks + rank``) and weight of each pair, multi-valued documents split equally; None
+        where each position has exactly one pair, of weight 1.
     spread
         ``[rankings, ranks]``: 1 where an unknown document counts for all values alike (``unknown='uniform'``), or None.
     known
-        ``[rankings, ranks]``: which places count at all.
+        ``[rankings, ranks]``: which positions count at all.
     all_known
         Whether all do that are not padding.
     multi
@@ -158,7 +158,7 @@ class Membership:
     size: int
     shape: tuple[int, int]
     value: Integers
-    places: Integers | None
+    positions: Integers | None
     shares: Floats | None
     spread: Floats | None
     known: Booleans
@@ -167,13 +167,13 @@ class Membership:
 
     @property
     def every(self) -> bool:
-        """Whether each place has exactly one pair: then what is asked of the places is that of the pairs."""
-        return self.places is None
+        """Whether each position has exactly one pair: then what holds for the positions holds for the pairs."""
+        return self.positions is None
 
     @cached_property
     def position(self) -> Integers:
-        """The place of each pair."""
-        return np.arange(len(self.value)) if self.places is None else self.places
+        """The position of each pair."""
+        return np.arange(len(self.value)) if self.positions is None else self.positions
 
     @cached_property
     def weight(self) -> Floats:
@@ -194,9 +194,9 @@ class Membership:
             return np.tile(np.arange(self.shape[1]), self.shape[0])
         return self.position % max(self.shape[1], 1)
 
-    def of_pairs(self, places: AnyArray) -> AnyArray:
-        """What ``[rankings, ranks]`` holds at the place of each pair."""
-        flat = places.reshape(-1)
+    def of_pairs(self, positions: AnyArray) -> AnyArray:
+        """What ``[rankings, ranks]`` holds at the position of each pair."""
+        flat = positions.reshape(-1)
         return flat if self.every else flat[self.position]
 
     @cached_property
@@ -229,9 +229,9 @@ class Membership:
 
 @dataclass(frozen=True)
 class Columns:
-    """A membership laid out in ``width`` columns a ranking, beside the target ``q`` ``[rankings, width]``.
+    """A membership laid out in ``width`` columns per ranking, beside the target ``q`` ``[rankings, width]``.
 
-    ``labels`` ``[rankings, width]`` tells each column's value (-1: none) where columns were re-indexed, else it is
+    ``labels`` ``[rankings, width]`` has each column's value (-1: none) where columns were re-indexed, else it is
     None. ``alike``: all rankings have the same target in the same columns.
     """
 
@@ -307,87 +307,90 @@ class Columns:
                 cube /= np.maximum(count[part, ranks], 1)
                 yield part, ranks, np.moveaxis(cube, 0, -1), count[part, ranks] > 0
 
-    def prefixes_at(self, places: Integers) -> Iterator[tuple[Any, Floats, Booleans]]:
+    def prefixes_at(self, positions: Integers) -> Iterator[tuple[Any, Floats, Booleans]]:
         """Distributions over the first k documents, at some ranks k of each ranking only, in pieces that fit the cache.
 
         What stands between two of these ranks is summed at once, so the cost follows their number.
 
         Parameters
         ----------
-        places
+        positions
             Which ranks, as ``ranking * ranks + rank`` in order.
 
         Yields
         ------
         part, p, some
-            Which of the places, their distributions ``[places, width]`` and whether any of the first k documents is
-            known ``[places]``.
+            Which of the positions, their distributions ``[positions, width]`` and whether any of the first k documents
+            is known ``[positions]``.
         """
         m, ranks = self.membership, self.membership.shape[1]
         if m.attribute.indptr is None and words(ranks, self.width) <= WORDS:
-            yield from self._counted_at(places)
+            yield from self._counted_at(positions)
             return
-        many = np.bincount(places // max(ranks, 1), minlength=m.shape[0])
+        many = np.bincount(positions // max(ranks, 1), minlength=m.shape[0])
         if int(many.max(initial=0)) * self.width > 16 * CUBE:  # one long list and many values
             wanted = np.full(m.shape[0] * ranks, -1)
-            wanted[places] = np.arange(len(places))
+            wanted[positions] = np.arange(len(positions))
             for of, across, cells, some in self.prefixes(ranks):
                 found = wanted.reshape(m.shape)[of, across]
                 yield found[found >= 0], cells[found >= 0], some[found >= 0]
         else:
-            yield from self._summed_at(places, many)
+            yield from self._summed_at(positions, many)
 
-    def _counted_at(self, places: Integers) -> Iterator[tuple[Any, Floats, Booleans]]:
+    def _counted_at(self, positions: Integers) -> Iterator[tuple[Any, Floats, Booleans]]:
         """What :meth:`prefixes_at` yields where documents have one value at most, and values are few."""
         m, ranks = self.membership, self.membership.shape[1]
         column = self.column
-        if m.places is not None:
+        if m.positions is not None:
             column = np.full(m.shape[0] * ranks, -1)
-            column[m.places] = self.column
+            column[m.positions] = self.column
         unknown = None if m.spread is None else np.cumsum(m.spread, axis=1).reshape(-1) / m.size
-        counts = counts_at(column.reshape(m.shape), self.width, places)
+        counts = counts_at(column.reshape(m.shape), self.width, positions)
         step = max(CUBE // max(self.width, 1), 1)
-        for start in range(0, len(places), step):
+        for start in range(0, len(positions), step):
             part = slice(start, start + step)
             p = counts[:, part]
             if unknown is not None:
-                p += unknown[places[part]]
-            count = self._documents_above(places[part])
+                p += unknown[positions[part]]
+            count = self._documents_above(positions[part])
             p /= np.maximum(count, 1)
             yield part, p.T, count > 0
 
-    def _summed_at(self, places: Integers, many: Integers) -> Iterator[tuple[Any, Floats, Booleans]]:
-        """What :meth:`prefixes_at` yields, whatever the memberships; ``many`` places a ranking."""
+    def _summed_at(self, positions: Integers, many: Integers) -> Iterator[tuple[Any, Floats, Booleans]]:
+        """What :meth:`prefixes_at` yields, whatever the memberships; ``many`` positions per ranking."""
         m, (rankings, ranks) = self.membership, self.membership.shape
         wanted = np.zeros(m.shape, dtype=bool)
-        wanted.reshape(-1)[places] = True
+        wanted.reshape(-1)[positions] = True
         # the documents from one wanted rank to the next share a slot
         slot = np.cumsum(wanted, axis=1, dtype=np.int32) - wanted
         step = max(CUBE // max(int(many.max(initial=0)) * self.width, 1), 1)
         starts = np.arange(0, rankings + step, step)
-        pairs_from, places_from = np.searchsorted(m.position, starts * ranks), np.searchsorted(places, starts * ranks)
+        pairs_from, positions_from = (
+            np.searchsorted(m.position, starts * ranks),
+            np.searchsorted(positions, starts * ranks),
+        )
         for number, start in enumerate(range(0, rankings, step)):
             part = slice(start, min(start + step, rankings))
             pairs = slice(pairs_from[number], pairs_from[number + 1])
-            here = slice(places_from[number], places_from[number + 1])
+            batch = slice(positions_from[number], positions_from[number + 1])
             rows, slots = part.stop - start, int(many[part].max(initial=0)) + 1  # the last: below every wanted rank
-            place = (np.arange(rows)[:, None] * slots + slot[part]).reshape(-1)
-            at = place if m.every else place[m.position[pairs] - start * ranks]
+            position = (np.arange(rows)[:, None] * slots + slot[part]).reshape(-1)
+            at = position if m.every else position[m.position[pairs] - start * ranks]
             at = at + self.column[pairs] * (rows * slots)
             # values first in memory: sums over them are then sums of long rows
             cube = sum_by(at, m.weight[pairs], self.width * rows * slots).reshape(self.width, rows, slots)
             if m.spread is not None:
-                cube += sum_by(place, m.spread[part].reshape(-1), rows * slots).reshape(rows, slots) / m.size
+                cube += sum_by(position, m.spread[part].reshape(-1), rows * slots).reshape(rows, slots) / m.size
             np.cumsum(cube, axis=-1, out=cube)
-            count = self._documents_above(places[here])
-            p = cube.reshape(self.width, -1)[:, place[places[here] - start * ranks]]
+            count = self._documents_above(positions[batch])
+            p = cube.reshape(self.width, -1)[:, position[positions[batch] - start * ranks]]
             p /= np.maximum(count, 1)
-            yield here, p.T, count > 0
+            yield batch, p.T, count > 0
 
-    def _documents_above(self, places: Integers) -> Integers:
-        """How many documents that count there are down to some places."""
+    def _documents_above(self, positions: Integers) -> Integers:
+        """How many documents that count there are down to some positions."""
         m = self.membership
-        return places % m.shape[1] + 1 if m.all_known else m.known_above.reshape(-1)[places]
+        return positions % m.shape[1] + 1 if m.all_known else m.known_above.reshape(-1)[positions]
 
 
 def _nothing() -> tuple[Integers, Integers, Floats]:

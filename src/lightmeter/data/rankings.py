@@ -31,8 +31,8 @@ class TieCount:
     rankings: int
 
 
-def rank_order(run: Run, ties: Ties, asked: Booleans | None = None) -> tuple[Integers | None, TieCount]:
-    """Rows of a run in rank order; ties count in the rankings ``asked`` for only, if that is given.
+def rank_order(run: Run, ties: Ties, included: Booleans | None = None) -> tuple[Integers | None, TieCount]:
+    """Rows of a run in rank order; ties count only in the rankings ``included``, if that is given.
 
     Returns
     -------
@@ -56,8 +56,8 @@ def rank_order(run: Run, ties: Ties, asked: Booleans | None = None) -> tuple[Int
         score = score[order]
     equal = score[:-1] == score[1:]
     equal[starts - 1] = False
-    if asked is not None and len(equal):
-        equal &= asked[run.ranking_of_row[1:]]
+    if included is not None and len(equal):
+        equal &= included[run.ranking_of_row[1:]]
     if not equal.any():
         return order, TieCount(0, 0)
     tied = np.flatnonzero(np.concatenate([[False], equal]) | np.concatenate([equal, [False]]))
@@ -74,7 +74,7 @@ def rank_order(run: Run, ties: Ties, asked: Booleans | None = None) -> tuple[Int
         block = np.cumsum(np.concatenate([[True], ~equal]))[tied]
         docs = run.ids.gather(order[tied])
         frame = pl.DataFrame({"block": block, "doc": docs, "row": order[tied]})
-        # block numbers rise along the tied rows, so the sorted rows fit into the same places
+        # block numbers rise along the tied rows, so the sorted rows fit into the same positions
         order[tied] = frame.sort(["block", "doc"], descending=[False, True])["row"].to_numpy()
     return order, count
 
@@ -109,14 +109,14 @@ def chunks_of_like_length(lengths: Integers, cells: int) -> Iterator[Integers]:
 
 
 class Ranked:
-    """Rankings of a run's documents, with pointers from each place into the tables of what is known.
+    """Rankings of a run's documents, with pointers from each position into the tables of judgments and memberships.
 
     Attributes
     ----------
     run
         The run.
     order
-        Row of the run at each place, or None for the rows as they stand.
+        Row of the run at each position, or None for the rows as they stand.
     offsets
         Places of ranking r: ``offsets[r]`` to ``offsets[r + 1]``.
     query
@@ -138,8 +138,8 @@ class Ranked:
         self.collection, self.run, self.order, self.offsets = collection, run, order, offsets
         self.query = run.query if query is None else query
         self.sampled = run.sample is not None or query is not None
-        #: tells these rankings from others of the run
-        self.key = run.name if query is None else (run.name, "drawn")
+        #: distinguishes these rankings from others of the run
+        self.key = run.name if query is None else (run.name, "sampled")
         self.weight = run.weight if query is None else None
         self._unknown: dict[str, tuple[float, float]] = {}
 
@@ -152,29 +152,29 @@ class Ranked:
         With ``depth`` only the first ranks of each ranking; without ``every_query`` only the queries evaluated: the
         rankings of others are empty, and their ties do not count.
         """
-        asked = None
+        included = None
         if not every_query:
-            asked = collection.counts[run.query]
-        if asked is None or asked.all():
+            included = collection.counts[run.query]
+        if included is None or included.all():
             return run.once(("ranked", ties, depth), lambda: cls._of(collection, run, ties, depth))
-        key = ("ranked", ties, depth, asked.tobytes())
-        return run.once(key, lambda: cls._of(collection, run, ties, depth, asked))
+        key = ("ranked", ties, depth, included.tobytes())
+        return run.once(key, lambda: cls._of(collection, run, ties, depth, included))
 
     @classmethod
     def _of(
-        cls, collection: Collection, run: Run, ties: Ties, depth: int | None, asked: Booleans | None = None
+        cls, collection: Collection, run: Run, ties: Ties, depth: int | None, included: Booleans | None = None
     ) -> tuple[Ranked, TieCount]:
-        order, count = rank_order(run, ties, asked)
+        order, count = rank_order(run, ties, included)
         ranked = cls(collection, run, order, run.offsets)
         if depth is not None and run.lengths.max(initial=0) > depth:
             rank = np.arange(len(run)) - np.repeat(run.offsets[:-1], run.lengths)
             ranked = ranked.keep(rank < depth)
-        return ranked if asked is None else ranked.keep(asked[ranked.ranking_of_place]), count
+        return ranked if included is None else ranked.keep(included[ranked.ranking_of_position]), count
 
-    def keep(self, places: Booleans) -> Ranked:
-        """Only the marked places; the others close up."""
-        order = np.flatnonzero(places) if self.order is None else self.order[places]
-        kept = np.concatenate([[0], np.cumsum(places)])
+    def keep(self, positions: Booleans) -> Ranked:
+        """Only the marked positions; the others close up."""
+        order = np.flatnonzero(positions) if self.order is None else self.order[positions]
+        kept = np.concatenate([[0], np.cumsum(positions)])
         return Ranked(
             self.collection, self.run, order, kept[self.offsets], None if self.query is self.run.query else self.query
         )
@@ -185,8 +185,8 @@ class Ranked:
         return np.diff(self.offsets)
 
     @cached_property
-    def ranking_of_place(self) -> Codes:
-        """The ranking of each place."""
+    def ranking_of_position(self) -> Codes:
+        """The ranking of each position."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), self.lengths)
 
     def judged_row(self) -> Codes:
@@ -211,7 +211,7 @@ class Ranked:
         queries evaluated.
         """
         if by not in self._unknown:
-            inside = self.collection.counts[self.query][self.ranking_of_place]
+            inside = self.collection.counts[self.query][self.ranking_of_position]
             unknown = self.member_row(by) < 0
             unknown = (unknown if self.order is None else unknown[self.order]) & inside
             rank = np.arange(len(unknown)) - np.repeat(self.offsets[:-1], self.lengths)
@@ -230,5 +230,5 @@ class Ranked:
             rank = np.arange(len(known)) - np.repeat(self.offsets[:-1], self.lengths)
             known = known & (rank < cutoff)
         out = np.zeros(len(self.collection.queries), dtype=bool)
-        out[self.query[self.ranking_of_place[known]]] = True
+        out[self.query[self.ranking_of_position[known]]] = True
         return out

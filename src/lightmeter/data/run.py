@@ -91,7 +91,7 @@ class Run:
             row = int(differs[0])
             raise InputError(
                 f"weight {weight[row]:g} in a ranking whose first row has {first[self.ranking_of_row[row]]:g}",
-                accepted="one weight a ranking (query and sample)",
+                accepted="one weight per ranking (query and sample)",
                 **self.place(row),
             )
         if (weight < 0).any():
@@ -119,8 +119,7 @@ class Run:
         return self.source.place(row if self.file_row is None else int(self.file_row[row]))
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
-        """The value of ``compute()``, computed at the first call with this key: what later evaluations find "
-        "prepared."""
+        """The value of ``compute()``, computed at the first call with this key."""
         if key not in self._cache:
             self._cache[key] = compute()
         return self._cache[key]
@@ -145,7 +144,7 @@ class Run:
             at, many = self.source.elsewhere(*rows), len(self.source.files) > 1
             raise InputError(
                 f"document {self.ids[again]!r} stands twice in one ranking (first in {at})",
-                accepted="each document once a ranking; several rankings of a query need a sample id each",
+                accepted="each document once per ranking; several rankings of a query need a sample id each",
                 hint="Remove one of the two, or give the rankings sample ids (column 2)"
                 + (". A folder or pattern is one run: name the files to have one run each" if many else ""),
                 **self.place(again),

@@ -71,7 +71,7 @@ def frontier_exposure(
             raise LightmeterError(f"run {run.run.name} has several rankings a query. Accepted: one ranking a query.")
         rows = np.arange(len(run.run)) if run.order is None else run.order
         judged = run.judged_row()[rows]
-        query = run.query[run.ranking_of_place]
+        query = run.query[run.ranking_of_position]
         eps = np.where(judged >= 0, np.append(wanted.judged, 0.0)[judged], wanted.other[query])
         lengths = run.lengths
         at = np.arange(int(lengths.max(initial=0)))

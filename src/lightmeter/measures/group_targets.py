@@ -176,7 +176,7 @@ def _pooled(context: Context, attribute: Attribute, runs: list[Ranked], depth: i
     distinct = context.distinct(attribute) if context.unknown == "distinct" else None
     for ranked in runs:
         order = np.arange(len(ranked.run)) if ranked.order is None else ranked.order
-        query = ranked.query[ranked.ranking_of_place].astype(np.int64)
+        query = ranked.query[ranked.ranking_of_position].astype(np.int64)
         if depth is not None:
             rank = np.arange(len(query)) - np.repeat(ranked.offsets[:-1], ranked.lengths)
             order, query = order[rank < depth], query[rank < depth]

@@ -116,7 +116,7 @@ def _others(context: Context) -> Others:
     for ranked in context.ranked.values():
         order = np.arange(len(ranked.run)) if ranked.order is None else ranked.order
         free = ranked.judged_row()[order] < 0
-        query = ranked.query[ranked.ranking_of_place][free].astype(np.int64)
+        query = ranked.query[ranked.ranking_of_position][free].astype(np.int64)
         frames.append(pl.DataFrame({"query": query, "doc": ranked.run.ids.gather(order[free])}))
     once_only = len(frames) == 1 and not next(iter(context.ranked.values())).sampled
     unique = frames[0] if once_only else pl.concat(frames).unique(maintain_order=True)
