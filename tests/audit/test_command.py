@@ -83,7 +83,12 @@ def test_json_lines_are_the_contract(run: Command):
         assert measure in names
     assert "NaN" not in out
     assert "Infinity" not in out
-    for rule in ("ties: file", "cutoffs: 50, 100; the whole list", "reference: sex", "intervals: 95%, bootstrap"):
+    for rule in (
+        "ties: file",
+        "cutoffs: 50, 100; the whole list",
+        "reference: sex",
+        "intervals: 95% normal bootstrap intervals, resampled within groups (20 resamples)",
+    ):
         assert rule in err
     assert "Fisher tests" in err
 
@@ -159,7 +164,7 @@ def test_several_scores_side_by_side(run: Command):
     head = out.splitlines()[1]
     assert "(p)" in head
     assert "(p2)" in head
-    assert "primary cutoff: 30, named beforehand" in out
+    assert "primary cutoff: 30, chosen before the data were seen" in out
 
 
 def test_several_queries(run: Command):
@@ -211,9 +216,9 @@ WRONG = {
     "no such user": ([*BASE, "--user", "DGC"], "DGC"),
     "ties": ([*BASE, "--ties", "docno"], "--ties is 'docno'"),
     "preset": ([*BASE, "--preset", "ll14"], "--preset is 'll14'"),
-    "preset by query": ([*BASE, "--preset", "ll144", "--per-query"], "has no rows by query"),
+    "preset by query": ([*BASE, "--preset", "ll144", "--per-query"], "has no rows per query"),
     "seed": ([*BASE, "--rng", "-1"], "--rng is '-1'"),
-    "inferred": ([*BASE, "--inferred", "race"], "inferred: 'race' is no group"),
+    "inferred": ([*BASE, "--inferred", "race"], "inferred: 'race' is not an audited group"),
     "quantity": (["people.csv", "--score", "p", "--group", "age"], "--bins age="),
     "bins of no group": ([*BASE, "--bins", "age=0,40"], "bins are given for 'age'"),
     "min cell": ([*BASE, "--min-cell", "0"], "--min-cell is '0'"),
@@ -246,7 +251,7 @@ TABLES = {
     "NaN": ("p,g\n1,a\nnan,b\n", [], "bad.csv:3, column 'p'"),
     "missing": ("p,g\n1,a\n,b\n", [], "the score is missing"),
     "infinite": ("p,g\n1,a\ninf,b\n", [], "is not a finite number"),
-    "nothing known": ("p,g\n1,\n2,unknown\n", [], "no cell says which group"),
+    "nothing known": ("p,g\n1,\n2,unknown\n", [], "the group of every row is unknown"),
     "header only": ("p,g\n", [], "no rows"),
     "empty file": ("", [], "bad.csv"),
     "a name twice": ("p,g,g\n1,a,b\n", [], "several columns are named 'g'"),
@@ -269,11 +274,11 @@ def test_tables_that_are_refused(run: Command, folder: Path, case: str):
     assert len(err.splitlines()) == 1
 
 
-def test_one_group_only_is_told_and_compared_with_nothing(run: Command, folder: Path):
+def test_a_single_known_group_is_compared_with_nothing(run: Command, folder: Path):
     (folder / "one.csv").write_text("p,g\n" + "".join(f"{i},a\n" for i in range(20)))
     code, out, _ = run("one.csv", "--score", "p", "--group", "g", "-k", "5", "--resamples", "20")
     assert code == 0
-    assert "there is one known group only" in out
+    assert "g has only one known group, so nothing is compared" in out
     assert "exposure_ratio" not in out
 
 
@@ -309,7 +314,7 @@ def test_constant_scores(run: Command, folder: Path):
         ("preset", "x", "preset is 'x'"),
         ("group", [], "no group is given"),
         ("score", 3, "score is 3"),
-        ("reference", {"h": "a"}, "reference: 'h' is no group"),
+        ("reference", {"h": "a"}, "reference: 'h' is not an audited group"),
         ("users", ["ERR(max_grade=4)"], "a table of people has none"),
     ],
 )

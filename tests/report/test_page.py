@@ -551,4 +551,4 @@ def test_an_audit_after_a_preset(tmp_path: Path) -> None:
     value = made.value("impact_ratio", "b", attribute="sex")
     assert f'data-v="{value}"' in text
     assert "sex x race" in text
-    assert "A layout, not legal advice" in text
+    assert "This is a layout, not legal advice" in text

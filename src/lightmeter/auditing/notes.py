@@ -12,16 +12,16 @@ from lightmeter.auditing.bootstrap import FEWEST_QUERIES
 from lightmeter.auditing.options import Options
 from lightmeter.auditing.preset import small_categories
 from lightmeter.auditing.ranking import RankedTable
-from lightmeter.auditing.rows import ENOUGH, Row
+from lightmeter.auditing.rows import ENOUGH, FEW, Row
 from lightmeter.auditing.table import Attribute, AuditTable
 
 #: ratios below this are described: from here down the selection rules of US agencies look closer
 FOUR_FIFTHS = 0.8
 _RATIOS = ("selection_rate_ratio", "selection_impact_ratio", "impact_ratio", "above_median_ratio")
 _TIES = {
-    "file": "score descending, equal scores in the order of the table",
-    "error": "refused",
-    "expected": "score descending, exposure and selection averaged over equal scores",
+    "file": "tied rows stay in the order of the table",
+    "error": "tied scores are refused",
+    "expected": "exposure and selection are averaged over all orders of tied rows",
 }
 _MOST = 5
 
@@ -64,14 +64,14 @@ class Summary:
 def conventions(audit: Summary) -> dict[str, str]:
     """The rules of a call in words."""
     options, data, hidden = audit.options, audit.data, audit.hidden
-    tied = ", ".join(f"{score} {r.tied}" for score, r in audit.rankings.items())
+    tied = ", ".join(f"{r.tied:,} by {score}" for score, r in audit.rankings.items() if r.tied)
     out = {
-        "rows": str(len(data)) + (f" in {len(data.queries or [])} queries" if audit.several else ""),
-        "ties": f"{options.ties} ({_TIES[options.ties]}); rows tied: {tied}",
+        "rows": f"{len(data):,}" + (f" in {len(data.queries or []):,} queries" if audit.several else ""),
+        "ties": f"{options.ties} ({_TIES[options.ties]}); tied rows: {tied or 'none'}",
         "cutoffs": ", ".join(map(str, options.cutoffs)) + ("; " if options.cutoffs else "") + "the whole list",
     }
     if options.primary is not None:
-        out["primary cutoff"] = f"{options.primary}, named beforehand"
+        out["primary cutoff"] = f"{options.primary}, chosen before the data were seen"
     out["exposure"] = f"mean over all members of the group; {options.users[0]}, 0 below the cutoff" + (
         f"; beside it {', '.join(map(str, options.users[1:]))}" if options.users[1:] else ""
     )
@@ -79,38 +79,36 @@ def conventions(audit: Summary) -> dict[str, str]:
         f"{a.name} {_name(a, audit.reference[a.name], hidden[a.name])}" for a in data.attributes
     )
     out["ratios of rates"] = "to the group with the highest rate" + (
-        ", among those of 2% of the rows or more" if options.preset else ""
+        ", among those with 2% of the rows or more" if options.preset else ""
     )
-    out["unknown"] = "; ".join(f"{a.name} {_unknown(a, hidden[a.name])}" for a in data.attributes) + (
-        "; a row of their own, in no ratio"
-    )
-    out["min_cell"] = f"{options.min_cell}: groups of fewer rows are masked, and others where a total would tell" + (
-        "; ndkl takes the masked ones as one group" if any(h.any() for h in hidden.values()) else ""
-    )
+    out["unknown"] = "; ".join(_unknown(a, hidden[a.name]) for a in data.attributes)
+    out["min_cell"] = f"{options.min_cell}: groups with fewer people are masked, and others that would give them away"
+    if any(h.any() for h in hidden.values()):
+        out["min_cell"] += "; ndkl treats the masked groups as one"
     out["intervals"] = _intervals(audit)
     count, first = audit.tests
+    out["tests"] = "no Fisher tests"
     if count:
-        out["tests"] = f"{count} Fisher test{'s' if count > 1 else ''}; fisher_p_holm is adjusted over all of them" + (
-            f", at the primary cutoff over its {first}" if first else ""
-        )
-    else:
-        out["tests"] = "no Fisher tests"
+        out["tests"] = f"{count} Fisher test{'s' if count > 1 else ''}; fisher_p_holm is adjusted over all of them"
+        out["tests"] += f", at the primary cutoff over its {first}" if first else ""
     return out
 
 
 def _intervals(audit: Summary) -> str:
     options, (top, whole) = audit.options, audit.resamples
     if not options.resamples:
-        return "none asked for; those of rates that rest on few rows are exact"
+        return "none requested, except exact ones for rates that rest on few people"
     if audit.several and not top:
-        return f"none: fewer than {FEWEST_QUERIES} queries"
-    drawn = "queries drawn again" if audit.several else "rows drawn again within their group"
-    many = f"{top} resamples" + ("" if top == whole else f" at cutoffs, {whole} of the whole list")
-    how = "percentile" if whole >= ENOUGH else f"normal below {ENOUGH} resamples"
-    exact = "" if audit.several else "; rates that rest on fewer than 10 rows: exact"
-    if not audit.several and options.preset is None:
-        exact += "; ndkl: places drawn like those around them"
-    return f"{options.level:.0%}, bootstrap, {drawn}, {many}, {how}{exact}"
+        return f"none: there are fewer than {FEWEST_QUERIES} queries"
+    kind = "percentile" if whole >= ENOUGH else "normal"
+    units = "queries resampled" if audit.several else "resampled within groups"
+    resamples = f"{top:,} resamples" + ("" if top == whole else f" at cutoffs, {whole:,} of the whole list")
+    text = f"{options.level:.0%} {kind} bootstrap intervals, {units} ({resamples})"
+    if not audit.several:
+        text += f"; exact for rates that rest on fewer than {FEW} people"
+        if options.preset is None:
+            text += "; for ndkl from sampled rankings with the same group shares around each rank"
+    return text
 
 
 def _name(attribute: Attribute, index: int, hidden: Booleans) -> str:
@@ -118,7 +116,12 @@ def _name(attribute: Attribute, index: int, hidden: Booleans) -> str:
 
 
 def _unknown(attribute: Attribute, hidden: Booleans) -> str:
-    return "masked" if hidden[-1] else str(attribute.unknown)
+    if hidden[-1]:
+        return f"the number of people whose {attribute.name} is unknown is masked"
+    if not attribute.unknown:
+        return f"{attribute.name} is known for everyone"
+    people = "1 person" if attribute.unknown == 1 else f"{attribute.unknown:,} people"
+    return f"{attribute.name} is unknown for {people}, shown in a row of their own and in no ratio"
 
 
 def cautions(audit: Summary) -> list[str]:
@@ -127,35 +130,41 @@ def cautions(audit: Summary) -> list[str]:
     out = []
     for name in options.inferred:
         out.append(
-            f"{name} is inferred, not stated by the persons: its errors are not in the intervals, and groups that are "
-            "mixed up look more alike than they are"
+            f"{name} is inferred, not stated by the people themselves: the intervals do not include its errors, and "
+            "groups that are mixed up look more alike than they are"
         )
     for a in data.attributes:
-        hidden = audit.hidden[a.name]
-        masked = int(hidden.sum())
-        if masked:
-            out.append(f"{a.name}: {masked} groups are masked")
-        if len(a.values) == 1:
-            out.append(f"{a.name}: there is one known group only, so nothing is compared")
-        small = small_categories(a, len(data), hidden)
-        if small:
-            apart = "set apart, in no impact ratio" if options.preset else "read their figures with care"
-            out.append(f"{a.name}: under 2% of the rows: {_listed(small)}; {apart}")
-        if options.preset and a.unknown and not hidden[-1]:
-            out.append(f"{a.name}: {a.unknown} assessed of unknown category, in no rate")
+        out += _about_groups(audit, a, audit.hidden[a.name])
     out += _ties_at_cutoffs(audit)
     if data.label is not None and options.preset is None:
         out.append(
-            f"figures per merit take {data.label_name} as merit: a label may carry the bias that is looked for, or be "
-            "known only of those who were selected"
+            f"Figures per merit take {data.label_name} as merit: a label may carry the bias under study, or be known "
+            "only for the people who were selected"
         )
     out += _below_four_fifths(audit)
     if options.preset is not None:
         out.append(
-            "laid out after New York City's rules, 6 RCNY 5-300 and following (Local Law 144 of 2021): scoring_rate is "
-            "the share above the median score of all rows, impact ratios are to the highest rate. A layout, not legal "
-            "advice"
+            "Laid out after New York City's rules, 6 RCNY 5-300 and following (Local Law 144 of 2021): scoring_rate is "
+            "the share with a score above the median of all rows, and impact ratios are to the highest rate. This is a "
+            "layout, not legal advice"
         )
+    return out
+
+
+def _about_groups(audit: Summary, attribute: Attribute, hidden: Booleans) -> list[str]:
+    """Masked, single, small and unknown groups of an attribute."""
+    out, preset, name = [], audit.options.preset is not None, attribute.name
+    masked = int(hidden.sum())
+    if masked:
+        out.append(f"{name}: {masked} {'groups are' if masked > 1 else 'group is'} masked")
+    if len(attribute.values) == 1:
+        out.append(f"{name} has only one known group, so nothing is compared")
+    small = small_categories(attribute, len(audit.data), hidden)
+    if small:
+        advice = "they are set apart, in no impact ratio" if preset else "read their figures with care"
+        out.append(f"{name}: groups with less than 2% of the rows: {_listed(small)}; {advice}")
+    if preset and attribute.unknown and not hidden[-1]:
+        out.append(f"{name}: {attribute.unknown:,} people assessed are of unknown category, and in no rate")
     return out
 
 
@@ -163,22 +172,21 @@ def _ties_at_cutoffs(audit: Summary) -> list[str]:
     """Cutoffs that divide rows of equal score."""
     out = []
     for score, ranked in audit.rankings.items():
+        model = f"{score}: " if len(audit.rankings) > 1 else ""
         for k in audit.options.cutoffs:
             last = np.flatnonzero((ranked.rank == k) & (ranked.length > k))
             cut = last[ranked.score[last] == ranked.score[last + 1]] if len(last) else last
             if not len(cut):
                 continue
+            rule = "the order of the table decides who is in; ties=expected averages"
+            if audit.options.ties == "expected":
+                rule = "all orders of them are averaged"
             if len(ranked.sizes) > 1:
-                text = f"{score}: the cutoff {k} divides equal scores in {len(cut)} queries"
+                lists = "1 query" if len(cut) == 1 else f"{len(cut):,} queries"
+                out.append(f"{model}People tie at the top-{k} cutoff in {lists}; {rule}")
             else:
                 tied = int(ranked.block_size[ranked.block[cut[0]]])
-                text = f"{score}: the cutoff {k} divides {tied} rows of equal score"
-            rule = (
-                "they count in part"
-                if audit.options.ties == "expected"
-                else "the order of the table decides who is in; ties=expected averages"
-            )
-            out.append(f"{text}: {rule}")
+                out.append(f"{model}{tied:,} people tie at the top-{k} cutoff; {rule}")
     return out
 
 
@@ -188,14 +196,15 @@ def _below_four_fifths(audit: Summary) -> list[str]:
     low = []
     for r in audit.rows:
         if r.measure in _RATIOS and r.value < FOUR_FIFTHS and r.index is not None:
-            where = "" if r.cutoff is None else f" at {r.cutoff}"
-            model = f" by {r.score}" if len(audit.data.scores) > 1 else ""
-            low.append(f"{r.measure} of {r.attribute} {values[r.attribute][r.index]}{where}{model} {r.value:.3f}")
+            where = "" if r.cutoff is None else f" in the top {r.cutoff}"
+            model = f", ranked by {r.score}" if len(audit.data.scores) > 1 else ""
+            group = f"{r.attribute} {values[r.attribute][r.index]}"
+            low.append(f"{r.measure} {r.value:.3f} for {group}{where}{model}")
     if not low:
         return []
     return [
-        f"below four fifths of the highest rate: {_listed(low, '; ')}. Four fifths is a rule of thumb for looking "
-        "closer; it says nothing about chance (see the intervals and Fisher's test) and is no legal finding"
+        f"Ratios below four fifths of the highest rate: {_listed(low, '; ')}. Four fifths is a rule of thumb for when "
+        "to look closer; it says nothing about chance (see the intervals and Fisher's test) and is no legal finding"
     ]
 
 

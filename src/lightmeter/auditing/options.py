@@ -56,7 +56,7 @@ def options(
     if preset is not None:
         choice("preset", preset, PRESETS)
     if preset is not None and per_query:
-        raise LightmeterError(f"the preset {preset} has no rows by query. Give one of preset and per_query.")
+        raise LightmeterError(f"the preset {preset} has no rows per query. Give preset or per_query, not both.")
     ranks = [_number("a cutoff", k, _AT_LEAST_1) for k in as_list(cutoffs)]
     primary = None if primary_cutoff is None else int(_number("the primary cutoff", primary_cutoff, _AT_LEAST_1))
     if primary is not None:
@@ -116,8 +116,8 @@ def _users(given: Any) -> tuple[User, ...]:
     for user in users:
         if user.by_document:
             raise TermError(
-                f"{user} stops at documents by their grade, and a table of people has none. Accepted: users who know "
-                "the rank only, such as DCG, RBP(p=0.9), Inverse, TopK(k=100), Attention(weights=[..])."
+                f"{user} stops at documents by their grade, and a table of people has none. Accepted: user models that "
+                "depend on the rank only, such as DCG, RBP(p=0.9), Inverse, TopK(k=100), Attention(weights=[..])."
             )
     return users
 
@@ -126,10 +126,10 @@ def check_cutoffs(given: Options, table: AuditTable, longest: int) -> None:
     """No cutoff lies below the end of the longest list."""
     for k in given.cutoffs:
         if k > longest:
-            rows = f"{longest} rows" if table.queries is None else f"at most {longest} rows a query"
+            rows = f"{longest} rows" if table.queries is None else f"at most {longest} rows per query"
             raise LightmeterError(
                 f"cutoff {k}: the table has {rows}. Accepted: whole numbers from 1 to {longest}; the whole list is "
-                "always told."
+                "always included."
             )
 
 
@@ -143,8 +143,7 @@ def references(given: str | Mapping[str, str] | None, table: AuditTable) -> dict
             found = next((a for a in table.attributes if a.name == name), None)
             if found is None:
                 raise LightmeterError(
-                    f"reference: {name!r} is no group that is asked for.{suggest(str(name), out)} "
-                    f"Accepted: {', '.join(out)}."
+                    f"reference: {name!r} is not an audited group.{suggest(str(name), out)} Accepted: {', '.join(out)}."
                 )
             if str(value) not in found.values:
                 raise LightmeterError(
@@ -172,7 +171,7 @@ def check_inferred(given: Options, table: AuditTable) -> None:
     for name in given.inferred:
         if name not in columns:
             raise LightmeterError(
-                f"inferred: {name!r} is no group that is asked for.{suggest(str(name), columns)} "
+                f"inferred: {name!r} is not an audited group.{suggest(str(name), columns)} "
                 f"Accepted: {', '.join(columns)}."
             )
 

@@ -58,50 +58,52 @@ def audit(
     - ``count``, ``pool_share``, ``share`` of the first k, ``mean_score``, ``mean_label``;
     - ``exposure``: mean of ``1/log2(rank + 1)`` over *all* members, 0 below the cutoff; ``exposure_ratio`` and
       ``exposure_gap`` to the reference; ``exposure_per_merit``, exposure over the mean label, and its ratio; the
-      exposure ratio under other users, ``exposure_ratio(user=..)``;
+      exposure ratio under other user models, ``exposure_ratio(user=..)``;
     - ``selection_rate``: the share of a group that is among the first k; of the whole list, where the label is 0 or 1,
-      the share with label 1. Its ratio to the group of the highest rate, with Fisher's exact test (``fisher_p``, and
-      ``fisher_p_holm`` adjusted over all of them) and the ratio had one person more been selected
+      the share with label 1. Its ratio to the group with the highest rate, with Fisher's exact test (``fisher_p``, and
+      ``fisher_p_holm`` adjusted over all of them) and the ratio if one more person had been selected
       (``selection_rate_ratio_shift_one``); its gap to the reference;
     - ``above_median``: the share with a score above the median score, its ratio and gap, to be read beside those of
       the first k; ``above_threshold`` where a threshold is given;
-    - ``skew`` = ln(share of the first k / share of the pool), ``ndkl``, and ``fa_ir_p``, the exact chance of a prefix
-      as short of the group as the worst one, were the ranking drawn by coin flips.
+    - ``skew`` = ln(share of the first k / share of the pool), ``ndkl``, and ``fa_ir_p``, the exact chance that a
+      ranking drawn by coin flips has a prefix in which the group is as under-represented as in the worst one here.
 
     Parameters
     ----------
     table
-        A path (CSV, TSV, Parquet, JSON lines), a pandas, polars or Arrow frame, or a dictionary of columns; a row a
+        A path (CSV, TSV, Parquet, JSON lines), a pandas, polars or Arrow frame, or a dictionary of columns; one row per
         person.
     score
         Column with the score; several stand side by side.
     group
         Column with the group; several are audited one after the other, and ``"sex,race"`` stands for the combinations.
-        Empty cells and ``unknown`` are unknown: a row of their own, in no ratio.
+        Empty cells and ``unknown`` are unknown: they have a row of their own and are in no ratio.
     label
         Column with the merit of each row: 0 or 1, or a number from 0 up.
     query
-        Column that says which list a row belongs to. Lists are ranked apart and pooled; with ``per_query``
-        each of them is told too.
+        Column that says which list a row belongs to. Lists are ranked separately and pooled; with ``per_query`` the
+        result has rows for each of them, too.
     cutoffs
-        How many of each list are looked at.
+        The top k of each list to look at; the whole list is always included.
     primary_cutoff
         The cutoff that was chosen before the data were seen. Its tests are adjusted among themselves.
     reference
         The group to compare with, by default the largest; for several attributes a dictionary.
     users
-        Users who know the rank only. The first is the one of ``exposure``, by default DCG; the others stand beside it.
+        User models that turn ranks into exposure and depend on the rank only. The first is that of ``exposure``, by
+        default DCG; the others are shown beside it.
     ties
-        Equal scores: ``"file"`` in the order of the table, ``"expected"`` averaged, ``"error"`` refused.
+        Tied rows: ``"file"`` keeps the order of the table, ``"expected"`` averages over all orders, ``"error"`` refuses
+        them.
     min_cell
-        Groups of fewer rows are masked, and more of them where sums would tell: every masked small group can be numbers
-        at least this far apart. 1 masks nothing.
+        Groups with fewer rows are masked, and others whose sums would give them away: the possible sizes of every
+        masked small group lie at least this far apart. 1 masks nothing.
     inferred
-        Attributes that were guessed (from names, photos, ..) and not stated: the result says so.
+        Attributes that were guessed (from names, photos, ..) and not stated; the result points it out.
     preset
         ``"ll144"``: the layout of New York City's rules on bias audits, 6 RCNY 5-300 and following.
     resamples
-        Resamples of the bootstrap; 0 for none. Rows are drawn within their group; with ``query`` whole queries are.
+        Resamples of the bootstrap; 0 for none. Rows are resampled within their group; with ``query`` whole queries are.
     level
         Level of the intervals.
     threshold
@@ -111,7 +113,7 @@ def audit(
     rng
         Seed of the bootstrap: a number, a generator that gives one, or None for a fresh one.
     progress
-        Called with what is done and what there is to do.
+        Called with the work done and the work in all.
 
     Returns
     -------
@@ -127,8 +129,8 @@ def audit(
     -----
     Exposure ratios after Singh and Joachims (KDD 2018). Intervals by percentile bootstrap; where fewer than ten of a
     group are selected, or left out, those of rates are exact (Clopper-Pearson and, for ratios, its conditional form);
-    where a group has nobody among the first k, exposure has none. NDKL of one ranking has that of rankings whose places
-    are drawn with the shares around each. FA*IR's p-value is exact, and needs none.
+    where a group has nobody among the first k, exposure has none. That of one ranking's NDKL comes from sampled
+    rankings with the same group shares around each rank. FA*IR's p-value is exact, and needs none.
 
     Examples
     --------

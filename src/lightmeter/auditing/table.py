@@ -128,7 +128,7 @@ def read_audit_table(
     unused = [name for name in declared if not any(name in a.parts for a in attributes)]
     if unused:
         raise LightmeterError(
-            f"bins are given for {unused[0]!r}, which is no group asked for.{suggest(unused[0], group)} "
+            f"bins are given for {unused[0]!r}, which is not an audited group.{suggest(unused[0], group)} "
             f"Groups: {', '.join(group)}."
         )
     codes, names = np.zeros(len(frame), dtype=np.int64), None
@@ -149,24 +149,26 @@ def _table(source: Any, names: Sequence[str]) -> Table:
 
 def _of_columns(columns: Mapping[str, Any]) -> pl.DataFrame:
     """A dictionary of columns as a frame; whole numbers and others may be mixed."""
-    made = []
+    series = []
     for name, values in columns.items():
         if isinstance(values, np.ndarray) and values.dtype == object:
-            # of these polars looks at the first only; pandas writes NaN where a text is missing
+            # polars infers the type from the first value only; pandas writes NaN for a missing text
             values = [None if isinstance(v, float) and np.isnan(v) else v for v in values.tolist()]
         try:
             cells = list(values) if not isinstance(values, pl.Series | np.ndarray) else values
             if isinstance(cells, list) and any(isinstance(c, float) for c in cells):
                 cells = [float(c) if type(c) is int else c for c in cells]
-            made.append(pl.Series(str(name), cells))
+            series.append(pl.Series(str(name), cells))
         except (pl.exceptions.PolarsError, ValueError, TypeError, OverflowError) as error:
             raise InputError(
-                f"this is no column ({str(error).splitlines()[0]})", column=str(name), accepted="values of one type"
+                f"this cannot be a column ({str(error).splitlines()[0]})",
+                column=str(name),
+                accepted="values of one type",
             ) from None
-    if len({len(c) for c in made}) > 1:
-        sizes = ", ".join(f"{c.name} {len(c)}" for c in made)
+    if len({len(c) for c in series}) > 1:
+        sizes = ", ".join(f"{c.name} {len(c)}" for c in series)
         raise InputError(f"columns differ in length ({sizes})", where="table", accepted="columns of the same length")
-    return pl.DataFrame(made)
+    return pl.DataFrame(series)
 
 
 def _need(frame: pl.DataFrame, name: str, what: str, source: Source) -> str:
@@ -218,7 +220,7 @@ def _attribute(frame: pl.DataFrame, name: str, source: Source, bins: dict[str, S
     counted = counted.sort(["n", "value"], descending=[True, False])
     if not len(counted):
         raise InputError(
-            "no cell says which group a row belongs to",
+            "the group of every row is unknown",
             where=source.name,
             column=name,
             accepted="at least one known group; empty cells and 'unknown' are unknown",

@@ -140,7 +140,7 @@ def cutoffs(
     chart = alt.layer(*layers).properties(width=theme.WIDTH, height=theme.HEIGHT)
     rules = audit.conventions
     few = "; thin: under ten of a group, no band" if ratio else ""
-    interval = rules.get("intervals", "").split(", percentile")[0].replace(", rows drawn again within their group", "")
+    interval = rules.get("intervals", "").partition(";")[0].replace("percentile bootstrap intervals", "bootstrap")
     told = [
         "; ".join(part for part in (reversal(frame, ratio, groups), _unseen(frame, top)) if part),
         four_fifths(frame, groups) if ratio else "",

@@ -128,8 +128,8 @@ def exposure(
         what, axis = (_PER_MEMBER, axis) if what == "exposure" else (what, what)
         top = "the whole list" if cutoff is None else f"the first {cutoff}"
         about = [top, exposure_words(of.conventions).partition("; ")[2] if what == _PER_MEMBER else ""]
-        how = of.conventions.get("intervals", "").removeprefix("95%, ").split(", percentile")[0]
-        lines = f"95% interval, {how.split(', ')[0]}"
+        how = of.conventions.get("intervals", "").partition(",")[0]
+        lines = how if "bootstrap" in how else "exact intervals"
     about.insert(1, _COMPARED if what == _PER_MEMBER else "")
     high = max(0.0, frame.select(pl.max_horizontal("value", pl.col("high").fill_nan(None)).max()).item())
     low = min(0.0, frame.select(pl.min_horizontal("value", pl.col("low").fill_nan(None)).min()).item())

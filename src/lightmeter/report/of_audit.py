@@ -77,7 +77,7 @@ def audit_page(result: AuditResult, manifest: dict[str, Any], people: Table | No
             *(
                 f"{printable(note)} (fewer than --min-cell rows, or they would give such a group away)."
                 for note in result.notes
-                if note.endswith("groups are masked")
+                if note.endswith(("groups are masked", "group is masked"))
             ),
             told,
         ],
@@ -162,7 +162,7 @@ def _sentence(result: AuditResult, row: dict[str, Any], model: str) -> str:
 
 
 def _span(result: AuditResult, row: dict[str, Any]) -> str:
-    level = result.conventions.get("intervals", "95%").partition(",")[0]
+    level = result.conventions.get("intervals", "95%").partition(" ")[0]
     level = level if re.fullmatch(r"[\d.]+%", level) else "95%"
     return f"{level} interval {row['low']:.3f} to {row['high']:.3f}"
 
