@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from typing import Any
@@ -125,3 +126,34 @@ def test_names_of_ours_are_taken_before_they_are_used():
     own = "import lightmeter as lm\nclass Gini(lm.Measure):\n    def value(self, block): ...\n"
     done = subprocess.run([sys.executable, "-c", own], capture_output=True, text=True, check=False)
     assert "a measure named Gini exists already (in lightmeter.measures.inequality)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: lm.GF("gender"),
+            "parameters of GF are named. Write GF(by='gender'). It takes by, div, user, target.",
+        ),
+        (lambda: lm.GF("g", lm.JSD), "Write GF(by='g', div=JSD)."),
+        (lambda: lm.RBP(0.8), "Write RBP(p=0.8)."),
+        (lambda: lm.Attention([1.0, 0.5]), "Write Attention(weights=[1, 0.5])."),
+        (lambda: lm.Inverse(3), "the parameters of Inverse are named. It takes none."),
+        (lm.GF, "GF needs by, such as GF(by='gender')."),
+        (lambda: lm.GF(attribute="gender"), "GF has no parameter 'attribute'. It takes by, div, user, target."),
+        (lambda: lm.Cascade(p=0.5), "Cascade needs u, such as Cascade(p=0.5, u=0.5)."),
+        (lambda: lm.GF(by="g")(bye="h"), "GF has no parameter 'bye'. Did you mean 'by'?"),
+        (lambda: lm.TopK(k=1) @ 3, "TopK(k=1) takes no cutoff. A cutoff belongs to a measure, such as nDCG@10."),
+        (lambda: lm.Pool @ 3, "Pool takes no cutoff."),
+        (lambda: lm.nDCG @ "10", "nDCG: cutoff is '10'. Accepted: a whole number"),
+    ],
+)
+def test_what_python_cannot_call_is_explained_as_in_the_notation(call, message) -> None:
+    with pytest.raises(lm.TermError) as error:
+        call()
+    assert message in str(error.value)
+
+
+def test_the_parameters_are_shown_by_help() -> None:
+    assert list(inspect.signature(lm.RBP).parameters) == ["cutoff", "p", "rel"]
+    assert {p.kind for p in inspect.signature(lm.GF).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}

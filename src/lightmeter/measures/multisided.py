@@ -344,7 +344,7 @@ def _averaged(matrices: list[Entries], rows: Rows, columns: Columns, chance: flo
 class _JMEGroups(_JME, abstract=True):
     """Base of the measures of groups of documents."""
 
-    by: str = param(accepts=BY, doc="attribute whose groups of documents are averaged", kw_only=True)
+    by: str = param(accepts=BY, doc="attribute whose groups of documents are averaged")
 
 
 class JME_II(_JME):

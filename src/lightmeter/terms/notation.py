@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import math
 import operator
 from collections.abc import Callable
@@ -11,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lightmeter.errors import TermError
-from lightmeter.terms.parameters import Choice
 from lightmeter.terms.registry import lookup
-from lightmeter.terms.term import Cutoff, Term, needed_kind, parameters, show, unknown_parameter
+from lightmeter.terms.term import Cutoff, needed_kind, parameters, unknown_parameter, unnamed_parameters
 
 _FORM = "a term such as nDCG@10, RBP(p=0.8) or GF(by='gender', div=RNOD)@20"
 _LONGEST = 5000
@@ -127,23 +125,22 @@ def _term(tree: ast.expr, text: str, kind: str | None) -> Any:
             raise TermError(f"the cutoff {ast.unparse(tree.right)} in {text!r} is not a whole number of at least 1.")
         return term @ cutoff
     if isinstance(tree, ast.Name):
-        return _build(lookup(tree.id, kind), {})
+        return lookup(tree.id, kind)()
     if isinstance(tree, ast.Tuple):
         raise TermError(f"{text!r} names several terms. Accepted: one; repeat -m to give several.")
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         cls = lookup(tree.func.id, kind)
         if tree.args or any(k.arg is None for k in tree.keywords):
-            names = ", ".join(f"{n}=.." for n in parameters(cls)) or "none"
-            raise TermError(f"parameters are named in {text!r}: {cls.__name__} takes {names}.")
+            raise TermError(f"in {text!r} {unnamed_parameters(cls, [ast.unparse(value) for value in tree.args])}")
         given: dict[str, Any] = {}
         for keyword in tree.keywords:
             name = str(keyword.arg)
-            if name not in [f.name for f in dataclasses.fields(cls)]:  # type: ignore[arg-type]
+            if name != "cutoff" and name not in parameters(cls):
                 raise TermError(unknown_parameter(cls, name))
             if name in given:
                 raise TermError(f"{name} is given twice in {text!r}. Accepted: each parameter once.")
             given[name] = _value(keyword.value, text, needed_kind(cls, name))
-        return _build(cls, given)
+        return cls(**given)
     raise TermError(f"{ast.unparse(tree)!r} is not a term. Accepted: {_FORM}.")
 
 
@@ -153,43 +150,6 @@ def _is_known(name: str) -> bool:
     except TermError:
         return False
     return True
-
-
-def _build(cls: type[Term], given: dict[str, Any]) -> Term:
-    missing = {
-        f.name: f.metadata.get("accepts")
-        for f in dataclasses.fields(cls)  # type: ignore[arg-type]
-        if f.default is dataclasses.MISSING and f.name not in given
-    }
-    if missing:
-        # what can be typed: all that must be given, with the values that were
-        whole = [f"{name}={show(tuple(value) if isinstance(value, list) else value)}" for name, value in given.items()]
-        whole += [f"{name}={_example(name, accepts)}" for name, accepts in missing.items()]
-        *most, last = missing
-        needs = f"{', '.join(most)} and {last}" if most else last
-        raise TermError(f"{cls.__name__} needs {needs}, such as {cls.__name__}({', '.join(whole)}).")
-    return cls(**given)
-
-
-def _example(name: str, accepts: Any) -> str:
-    if isinstance(accepts, Choice):
-        return repr(accepts.options[0])
-    return _EXAMPLES.get(name, "..")
-
-
-_EXAMPLES = {
-    "by": "'gender'",
-    "column": "'rating'",
-    "epsilon": "0.1",
-    "k": "10",
-    "of": "[ERR, GF(by='gender')]",
-    "p": "0.5",
-    "positive": "'f'",
-    "protected": "'f'",
-    "u": "0.5",
-    "value": "'f'",
-    "weights": "[1, 0.5]",
-}
 
 
 def _value(tree: ast.expr, text: str, kind: str | None) -> Any:

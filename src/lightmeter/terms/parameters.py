@@ -218,7 +218,6 @@ def param(
     accepts: Constraint | None = None,
     doc: str = "",
     always: bool = False,
-    kw_only: bool = False,
 ) -> Any:
     """A parameter of a term.
 
@@ -235,8 +234,8 @@ def param(
     """
     metadata = {"accepts": accepts, "doc": doc, "always": always}
     if default is dataclasses.MISSING:
-        return dataclasses.field(metadata=metadata, kw_only=kw_only)
-    return dataclasses.field(default=default, metadata=metadata, kw_only=kw_only)
+        return dataclasses.field(metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 _PLAIN: dict[Any, Constraint] = {int: Number(integer=True), float: Number(), bool: Flag(), str: Text()}
