@@ -14,11 +14,25 @@ from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.attributes import UNKNOWN_GROUP
 from lightmeter.data.values import Values, sum_by
 from lightmeter.exposure.policy import is_exact
+from lightmeter.measures.base import BY
 from lightmeter.measures.block import Block
-from lightmeter.measures.group_measure import BY_DOC, ZERO_TARGET, drawn, drops, mark_drop, target_share, undefined
+from lightmeter.measures.group_measure import (
+    BY_DOC,
+    DIV_DOC,
+    NOTHING_KNOWN,
+    TARGET,
+    TARGET_DOC,
+    ZERO_TARGET,
+    GroupMeasure,
+    anything_known,
+    drawn,
+    drops,
+    mark_drop,
+    target_share,
+    undefined,
+)
+from lightmeter.measures.group_sums import lowest_and_highest, quotient
 from lightmeter.measures.group_targets import distribution
-from lightmeter.measures.groups import _DIV_DOC, _TARGET, _TARGET_DOC, BY, NOTHING_KNOWN, GroupMeasure, anything_known
-from lightmeter.measures.groups import BY as _BY
 from lightmeter.measures.relevance import DCG, RBP
 from lightmeter.models.divergences import JSD, Divergence
 from lightmeter.models.policies import Policy
@@ -28,8 +42,6 @@ from lightmeter.terms.parameters import Choice, TermOf, param
 
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
-
-_BY_DOC = "attribute whose groups are looked at"
 
 
 class ByGroup(GroupMeasure, abstract=True):
@@ -87,7 +99,7 @@ class Count(ByGroup):
     """
 
     bounds = (0.0, np.inf)
-    by: str = param(accepts=_BY, doc=_BY_DOC)
+    by: str = param(accepts=BY, doc=BY_DOC)
     _split = False
 
     def _of(self, total: Any, weight: Floats, position: Integers, top: Booleans, block: Block) -> Values:
@@ -106,7 +118,7 @@ class Share(ByGroup):
     """
 
     bounds = (0.0, 1.0)
-    by: str = param(accepts=_BY, doc=_BY_DOC)
+    by: str = param(accepts=BY, doc=BY_DOC)
 
     def _of(self, total: Any, weight: Floats, position: Integers, top: Booleans, block: Block) -> Values:
         return Values(total(weight) / np.maximum(top.sum(axis=1, keepdims=True), 1))
@@ -127,7 +139,7 @@ class MeanScore(ByGroup):
     needs = frozenset({"groups", "scores"})
     invariant_to = frozenset({"query_order", "below_cutoff"})
     _always_unknown = False
-    by: str = param(accepts=_BY, doc=_BY_DOC)
+    by: str = param(accepts=BY, doc=BY_DOC)
 
     def _of(self, total: Any, weight: Floats, position: Integers, top: Booleans, block: Block) -> Values:
         mass = total(weight)
@@ -156,7 +168,7 @@ class ABR(GroupMeasure):
     known_as = ("attention bias ratio",)
     bounds = (0.0, 1.0)
     invariant_to = frozenset({"query_order", "scores"})
-    by: str = param(accepts=_BY, doc=_BY_DOC)
+    by: str = param(accepts=BY, doc=BY_DOC)
     user: User = param(
         default=RBP(p=0.5), accepts=TermOf("user"), doc="user model whose view is attention", always=True
     )
@@ -165,11 +177,8 @@ class ABR(GroupMeasure):
         columns = block.membership(self.by).columns(None, block.query)
         members = columns.total(block.valid.astype(np.float64), full=True)
         some = members > 0
-        mean = columns.total(block.view(self.user, self.cutoff), full=True) / np.where(some, members, 1.0)
-        low = np.where(some, mean, np.inf).min(axis=1, initial=np.inf)
-        high = np.where(some, mean, 0.0).max(axis=1, initial=0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = Values(np.where(high > 0, low / high, np.nan))
+        mean = quotient(columns.total(block.view(self.user, self.cutoff), full=True), members)
+        values = Values(quotient(*lowest_and_highest(mean)))
         values.because(~anything_known(block, self.by, None), NOTHING_KNOWN)
         return values.because(some.sum(axis=1) < 2, "empty_group")
 
@@ -206,8 +215,8 @@ class ECE(GroupMeasure):
         accepts=Choice(("exposure", "distance", "statistic")),
         doc="the vector, its distance from the target, or how unlikely it is",
     )
-    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
-    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=DIV_DOC)
+    target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
 
     @property
     def better(self) -> str:  # type: ignore[override]

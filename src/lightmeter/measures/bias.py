@@ -15,10 +15,14 @@ from lightmeter.data.membership import Distribution
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.policy import is_exact, policy_exposure
+from lightmeter.measures.base import BY
 from lightmeter.measures.block import Block
 from lightmeter.measures.group_measure import (
     BY_DOC,
+    NOTHING_KNOWN,
     VALUE,
+    GroupMeasure,
+    anything_known,
     code_of,
     drawn,
     drops,
@@ -30,7 +34,6 @@ from lightmeter.measures.group_measure import (
     undefined,
 )
 from lightmeter.measures.group_targets import distribution
-from lightmeter.measures.groups import BY, NOTHING_KNOWN, GroupMeasure, anything_known
 from lightmeter.measures.relevance import DCG
 from lightmeter.models.policies import Policy
 from lightmeter.models.targets import SHORTHANDS, Pool, Target

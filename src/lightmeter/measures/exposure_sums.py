@@ -33,7 +33,7 @@ from lightmeter.measures.candidates import (
     seen_of,
 )
 from lightmeter.measures.context import Context
-from lightmeter.measures.groups import NOTHING_KNOWN
+from lightmeter.measures.group_measure import NOTHING_KNOWN
 from lightmeter.measures.relevance import DCG
 from lightmeter.models.users import User
 from lightmeter.terms.parameters import Choice, Flag, TermOf, param

@@ -12,13 +12,19 @@ from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.membership import FEW, Distribution
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, suggest
+from lightmeter.measures.base import Measure
 from lightmeter.measures.block import Block
-from lightmeter.measures.groups import NOTHING_KNOWN, anything_known
-from lightmeter.terms.parameters import Text
+from lightmeter.models.divergences import Divergence
+from lightmeter.models.targets import SHORTHANDS
+from lightmeter.terms.parameters import Choice, Either, Maybe, TermOf, Text
 
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
+NOTHING_KNOWN = "no_known_member"
+TARGET = Maybe(Either((Choice(tuple(SHORTHANDS)), TermOf("target"))))
+TARGET_DOC = "target distribution; by default the given one where there is one, else uniform"
+DIV_DOC = "divergence of the achieved distribution from the target"
 BY_DOC = "attribute whose groups are looked at; several: their intersections"
 VALUE = Text("one of the attribute's values")
 PROTECTED_DOC = "the value whose documents are protected"
@@ -26,6 +32,40 @@ EMPTY = "empty_group"
 ZERO_TARGET = "zero_target_share"
 #: Codes below this are sorted in linear time.
 SMALL = 1 << 16
+
+
+class GroupMeasure(Measure, abstract=True):
+    """Base of measures that look at the groups of one attribute."""
+
+    needs = frozenset({"groups"})
+    by: str
+
+    def resolve(self, context: Context) -> Any:
+        measure = super().resolve(context)
+        div = getattr(measure, "div", None)
+        if div is not None:
+            _check_divergence(context, measure, div)
+        else:
+            context.collection.attribute(measure.by)
+        return measure
+
+
+def _check_divergence(context: Context, measure: Any, div: Divergence) -> None:
+    attribute = context.collection.attribute(measure.by)
+    if not div.ordinal:
+        return
+    values = ",".join(attribute.values[:8]) + (",.." if len(attribute.values) > 8 else "")
+    if not attribute.ordinal and len(attribute.values) > 2:
+        raise LightmeterError(
+            f"{measure}: {type(div).__name__} reads the order of values, and {attribute.name!r} is not declared "
+            "ordinal. "
+            f"Declare it, from low to high: --ordinal {attribute.name}={values} (in Python: ordinal=); or use JSD."
+        )
+    if context.unknown == "distinct":
+        raise LightmeterError(
+            f"{measure}: {type(div).__name__} needs an order, which unknown='distinct' values have not. Accepted: "
+            "uniform, drop or error."
+        )
 
 
 def code_of(context: Context, measure: Any, value: str) -> int:
@@ -91,6 +131,12 @@ def undefined(values: Values, block: Block, by: str, cutoff: int | None, goal: D
     """Mark rankings of which nothing is known, or that have no target."""
     values.because(~anything_known(block, by, cutoff), NOTHING_KNOWN)
     return values if goal is None else values.because(~goal.defined(block.query), goal.reason)
+
+
+def anything_known(block: Block, by: str, cutoff: int | None) -> Booleans:
+    """Whether any of the documents looked at has a known membership; one of its own counts as known."""
+    known = block.membership(by).known if block.context.unknown == "distinct" else block.member_entry(by) >= 0
+    return np.asarray((known if cutoff is None else known[:, :cutoff]).any(axis=1))
 
 
 def mark_drop(measure: Any, context: Context) -> Any:

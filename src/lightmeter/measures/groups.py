@@ -13,64 +13,32 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lightmeter.arrays import Booleans, Floats, Integers
+from lightmeter.arrays import Floats, Integers
 from lightmeter.data.membership import Distribution
 from lightmeter.data.values import Values, sum_by
 from lightmeter.errors import LightmeterError, TermError
-from lightmeter.measures.base import BY as BY
-from lightmeter.measures.base import Measure, value_of
+from lightmeter.measures.base import BY, Measure, value_of
 from lightmeter.measures.block import Block
+from lightmeter.measures.group_measure import (
+    BY_DOC,
+    DIV_DOC,
+    NOTHING_KNOWN,
+    TARGET,
+    TARGET_DOC,
+    GroupMeasure,
+    anything_known,
+)
 from lightmeter.measures.group_targets import distribution
 from lightmeter.measures.relevance import ANY, DCG, ERR
 from lightmeter.models.divergences import JSD, Divergence
-from lightmeter.models.targets import SHORTHANDS, Target
+from lightmeter.models.targets import Target
 from lightmeter.models.users import User
-from lightmeter.terms.parameters import Choice, Either, ListOf, Maybe, Number, TermOf, Text, param
+from lightmeter.terms.parameters import ListOf, Maybe, Number, TermOf, Text, param
 
 if TYPE_CHECKING:
     from lightmeter.measures.context import Context
 
-_BY = BY
-_BY_DOC = "attribute whose groups are looked at"
-_TARGET = Maybe(Either((Choice(tuple(SHORTHANDS)), TermOf("target"))))
-_TARGET_DOC = "target distribution; by default the given one where there is one, else uniform"
-_DIV_DOC = "divergence of the achieved distribution from the target"
-NOTHING_KNOWN = "no_known_member"
 NEGLIGIBLE = 1e-20
-
-
-class GroupMeasure(Measure, abstract=True):
-    """Base of measures that look at the groups of one attribute."""
-
-    needs = frozenset({"groups"})
-    by: str
-
-    def resolve(self, context: Context) -> Any:
-        measure = super().resolve(context)
-        div = getattr(measure, "div", None)
-        if div is not None:
-            _check_divergence(context, measure, div)
-        else:
-            context.collection.attribute(measure.by)
-        return measure
-
-
-def _check_divergence(context: Context, measure: Any, div: Divergence) -> None:
-    attribute = context.collection.attribute(measure.by)
-    if not div.ordinal:
-        return
-    values = ",".join(attribute.values[:8]) + (",.." if len(attribute.values) > 8 else "")
-    if not attribute.ordinal and len(attribute.values) > 2:
-        raise LightmeterError(
-            f"{measure}: {type(div).__name__} reads the order of values, and {attribute.name!r} is not declared "
-            "ordinal. "
-            f"Declare it, from low to high: --ordinal {attribute.name}={values} (in Python: ordinal=); or use JSD."
-        )
-    if context.unknown == "distinct":
-        raise LightmeterError(
-            f"{measure}: {type(div).__name__} needs an order, which unknown='distinct' values have not. Accepted: "
-            "uniform, drop or error."
-        )
 
 
 def _lowest(div: Divergence) -> float:
@@ -105,12 +73,12 @@ class GF(GroupMeasure):
     """
 
     known_as = ("group fairness",)
-    by: str = param(accepts=_BY, doc=_BY_DOC)
-    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
+    by: str = param(accepts=BY, doc=BY_DOC)
+    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=DIV_DOC)
     user: User = param(
         default=ERR(), accepts=TermOf("user"), doc="user model that stops; ERR needs judgments, RBP does not"
     )
-    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+    target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
 
     def unanswered(self, context: Context, query: Integers) -> Values:
         return _unanswered(super().unanswered(context, query), self, context)
@@ -153,12 +121,6 @@ def _explained(values: Values, block: Block, by: str, goal: Distribution | None,
     return values.because(np.isinf(values.value), "zero_target_share")
 
 
-def anything_known(block: Block, by: str, cutoff: int | None) -> Booleans:
-    """Whether any of the documents looked at has a known membership; one of its own counts as known."""
-    known = block.membership(by).known if block.context.unknown == "distinct" else block.member_entry(by) >= 0
-    return np.asarray((known if cutoff is None else known[:, :cutoff]).any(axis=1))
-
-
 class DeltaGF(GroupMeasure):
     """Which way a ranking leans between two values: GF with target (1, 0) minus GF with target (0, 1), ``positive``
     first.
@@ -175,9 +137,9 @@ class DeltaGF(GroupMeasure):
     """
 
     better = "none"
-    by: str = param(accepts=_BY, doc=_BY_DOC)
+    by: str = param(accepts=BY, doc=BY_DOC)
     positive: str = param(accepts=Text("one of the two values"), doc="the value that counts as positive")
-    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
+    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=DIV_DOC)
     user: User = param(
         default=ERR(), accepts=TermOf("user"), doc="user model that stops; ERR needs judgments, RBP does not"
     )
@@ -227,9 +189,9 @@ class DistrSim(GroupMeasure):
     """
 
     needs_cutoff = True
-    by: str = param(accepts=_BY, doc=_BY_DOC)
-    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC)
-    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+    by: str = param(accepts=BY, doc=BY_DOC)
+    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=DIV_DOC)
+    target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
 
     def unanswered(self, context: Context, query: Integers) -> Values:
         return _unanswered(super().unanswered(context, query), self, context)
@@ -260,8 +222,8 @@ class MaxDeviation(GroupMeasure):
     better = "lower"
     bounds = (0.0, 1.0)
     needs_cutoff = True
-    by: str = param(accepts=_BY, doc=_BY_DOC)
-    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+    by: str = param(accepts=BY, doc=BY_DOC)
+    target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
 
     def value(self, block: Block) -> Values:
         goal = distribution(block.context, self.target, self.by, block.ranked.run.name)
@@ -294,10 +256,10 @@ class AWRF(GroupMeasure):
 
     known_as = ("attention-weighted rank fairness",)
     linear = False
-    by: str = param(accepts=_BY, doc=_BY_DOC)
-    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=_DIV_DOC, always=True)
+    by: str = param(accepts=BY, doc=BY_DOC)
+    div: Divergence = param(default=JSD(), accepts=TermOf("divergence"), doc=DIV_DOC, always=True)
     user: User = param(default=DCG(), accepts=TermOf("user"), doc="user model whose view weighs the ranks", always=True)
-    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+    target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
 
     def unanswered(self, context: Context, query: Integers) -> Values:
         return _unanswered(super().unanswered(context, query), self, context)

@@ -1,8 +1,12 @@
-"""NDKL: the divergence from the target in every prefix, discounted (Geyik et al. 2019).
+"""NDKL: the divergence of every prefix from the target, discounted (Geyik et al. 2019).
 
-KL of every prefix from a target whose sum runs over all values of an attribute, however many.
+With S_a the mass of value a in a prefix, S the mass of all and q the target,
 
-With ``eps`` above 0, or with unknown documents that count for all values alike, every value has a term in every prefix:
+    S KL = sum_a S_a ln S_a - sum_a S_a ln q_a - S ln S:
+
+a document changes the sums in its own values only (:func:`divergence_steps`), so the cost does not depend on how many
+values there are. With ``eps`` above 0, or with unknown documents that count for all values alike, every value has a
+term in every prefix:
 
     KL_k = sum_a f(p_a) - sum_a p_a ln(q_a + eps),    p_a = (S_a + u/V)/n + eps,    f(x) = x ln x
 
@@ -21,10 +25,20 @@ import numpy as np
 from lightmeter.arrays import Booleans, Codes, Floats, Integers
 from lightmeter.data.membership import CUBE, FEW, Distribution, Membership
 from lightmeter.data.values import Values, sum_by
+from lightmeter.measures.base import BY
 from lightmeter.measures.block import Block
-from lightmeter.measures.group_measure import BY_DOC, ZERO_TARGET, looked_at, sorted_by, starts_of, undefined
+from lightmeter.measures.group_measure import (
+    BY_DOC,
+    TARGET,
+    TARGET_DOC,
+    ZERO_TARGET,
+    GroupMeasure,
+    looked_at,
+    sorted_by,
+    starts_of,
+    undefined,
+)
 from lightmeter.measures.group_targets import distribution
-from lightmeter.measures.groups import _TARGET, _TARGET_DOC, BY, GroupMeasure
 from lightmeter.models.divergences import KL
 from lightmeter.models.targets import Target
 from lightmeter.terms.parameters import Number, param
@@ -49,7 +63,7 @@ class NDKL(GroupMeasure):
     better = "lower"
     bounds = (0.0, math.inf)
     by: str = param(accepts=BY, doc=BY_DOC)
-    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+    target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
     eps: float = param(default=0.0, accepts=Number(low=0), doc="added to the shares, against logarithms of 0")
 
     def value(self, block: Block) -> Values:
@@ -91,33 +105,146 @@ def _by_counts(members: Membership, goal: Distribution, block: Block, eps: float
 
 
 def _by_steps(members: Membership, goal: Distribution, query: Codes) -> Floats:
-    """KL of every prefix from the target, ``[rankings, ranks]``, whatever the number of values.
-
-    With S_a the mass of value a in a prefix and n its documents, ``n KL = sum_a S_a ln S_a - sum_a S_a ln q_a - (sum_a
-    S_a) ln n``: a document changes the sums in its own values only.
-    """
+    """KL of every prefix from the target, ``[rankings, ranks]``, whatever the number of values."""
     some = np.flatnonzero(members.weight > 0)
-    order = some[sorted_by(members.ranking[some], members.value[some])]
-    ranking, value, weight = members.ranking[order], members.value[order], members.weight[order]
-    start = starts_of(ranking, value)
+    ranking, value, weight = members.ranking[some], members.value[some], members.weight[some]
     log_q = np.log(_target_of(members, goal, query, ranking, value))
-    at = members.position[order]
+    position = members.position[some]
     cells = members.shape[0] * members.shape[1]
     n = members.known_above
-    if members.attribute.kind == "hard":  # one value a place
-        counts = _xlogx(np.arange(members.shape[1] + 2.0))
+    if members.attribute.kind == "hard":  # one value per document
         own = np.zeros(cells)
-        own[at] = np.diff(counts)[np.arange(len(order)) - start] - log_q
+        own[position] = divergence_steps(ranking, value, log_q)
         return np.asarray(np.cumsum(own.reshape(members.shape), axis=1) / n - np.log(n))
-    run = np.cumsum(weight) - weight
-    before = run - run[start]
-    step = _xlogx(before + weight) - _xlogx(before) - weight * log_q
-    steps, mass = (sum_by(at, w, cells).reshape(members.shape) for w in (step, weight))
+    step = divergence_steps(ranking, value, log_q, weight)
+    steps, mass = (sum_by(position, w, cells).reshape(members.shape) for w in (step, weight))
     return np.asarray((np.cumsum(steps, axis=1) - np.cumsum(mass, axis=1) * np.log(n)) / n)
+
+
+def divergence_steps(ranking: Integers, value: Integers, log_target: Floats, weight: Floats | None = None) -> Floats:
+    """What each membership adds to ``sum_a S_a ln S_a - sum_a S_a ln q_a`` of its ranking's prefixes.
+
+    Parameters
+    ----------
+    ranking, value
+        The ranking and the value of each membership, in the order of the ranks within a ranking.
+    log_target
+        ``ln q`` of its value, -inf without a target share.
+    weight
+        Its weight; 1 for all by default.
+
+    Examples
+    --------
+    >>> steps = divergence_steps(np.array([0, 0, 0]), np.array([0, 0, 1]), np.log([0.5, 0.5, 0.5]))
+    >>> (steps.cumsum() / [1, 2, 3] - np.log([1, 2, 3])).round(6).tolist()
+    [0.693147, 0.693147, 0.056633]
+    """
+    order = sorted_by(ranking, value)
+    start = starts_of(ranking[order], value[order])
+    step = np.empty(len(order))
+    if weight is None:  # S_a is a whole number, and the differences of neighbours are looked up
+        before = np.arange(len(order)) - start
+        step[order] = np.diff(_xlogx(np.arange(before.max(initial=0) + 2.0)))[before]
+        return step - log_target
+    mass = weight[order]
+    run = np.cumsum(mass) - mass
+    above = run - run[start]
+    step[order] = _xlogx(above + mass) - _xlogx(above)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(step - np.where(weight > 0, weight * log_target, 0.0))
 
 
 def _xlogx(x: Floats) -> Floats:
     return x * np.log(np.maximum(x, 1e-300))
+
+
+def ndkl(rank: Integers, ranking: Integers, code: Integers, target: Floats, weight: Floats | None = None) -> Floats:
+    """NDKL of each ranking from its rows: the mean over k of KL(shares of the first k, target), weighed by
+    ``1/log2(k+1)``, in nats.
+
+    Shares are among the rows whose group is known. A row of unknown group keeps its rank, and the prefix that ends with
+    it counts; ranks above the first known row are left out. Ties have no place here: ranks are those of one order.
+
+    Parameters
+    ----------
+    rank, ranking
+        1-based rank of each row, and its ranking; the rows of one ranking stand together, by rank.
+    code
+        Group of each row, ``target.shape[1]`` where it is unknown.
+    target
+        Target shares of the groups, ``[rankings, groups]``.
+    weight
+        How many members each row counts for; 1 for all by default.
+
+    Returns
+    -------
+    array
+        ``[rankings]``: NaN where no group is known, infinite where a group without a target share is ranked.
+
+    Examples
+    --------
+    >>> one = np.zeros(6, dtype=np.int64)
+    >>> ndkl(np.arange(1, 7), one, np.array([0, 0, 1, 1, 0, 1]), np.array([[0.5, 0.5]])).round(12).tolist()
+    [0.353010028377]
+
+    With an unknown second, fourth and fifth row, KL is ln 2 at ranks 1 and 2, and 0 below.
+
+    >>> ndkl(np.arange(1, 6), one[:5], np.array([0, 2, 1, 2, 2]), np.array([[0.5, 0.5]])).round(6).tolist()
+    [0.383412]
+    """
+    rankings, groups = target.shape
+    known = code < groups if weight is None else (code < groups) & (weight > 0)
+    mass = known.astype(np.float64) if weight is None else np.where(known, weight, 0.0)
+    step = np.zeros(len(code))
+    with np.errstate(divide="ignore"):
+        log_target = np.log(target[ranking[known], code[known]])
+    step[known] = divergence_steps(ranking[known], code[known], log_target, None if weight is None else weight[known])
+    lost = np.isinf(step)
+    above = _running(mass, ranking)
+    counted = above > 0
+    above, rank, ranking_of = above[counted], rank[counted], ranking[counted]
+    divergence = np.maximum(_running(np.where(lost, 0.0, step), ranking)[counted] / above - np.log(above), 0.0)
+    discount = 1.0 / np.log2(rank + 1.0)
+    total, most = (sum_by(ranking_of, w, rankings) for w in (discount * divergence, discount))
+    out = np.divide(total, most, out=np.full(rankings, np.nan), where=most > 0)
+    out[ranking[lost]] = np.inf
+    return out
+
+
+def _running(amount: Floats, ranking: Integers) -> Floats:
+    """The sum of the amounts of each row and those above it in the same ranking."""
+    total = np.append(0.0, np.cumsum(amount))
+    return np.asarray(total[1:] - total[starts_of(ranking)])
+
+
+def ndkl_of_counts(counts: Floats, target: Floats, discount: Floats) -> Floats:
+    """NDKL down to each of some prefixes, from the counts of the groups in them.
+
+    Parameters
+    ----------
+    counts
+        ``[.., prefixes, groups]``: members of each group in each prefix, from the shortest to the longest.
+    target
+        Target shares ``[groups]``.
+    discount
+        ``[prefixes]``: the weight of each prefix (for several ranks whose prefixes are taken as one, their sum).
+
+    Returns
+    -------
+    array
+        ``[.., prefixes]``.
+
+    Examples
+    --------
+    >>> ndkl_of_counts(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 0.5]), np.array([1.0, 0.5])).round(6).tolist()
+    [0.693147, 0.462098]
+    """
+    known = counts.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inner = np.where(counts > 0, counts * np.log(counts / target), 0.0).sum(axis=-1)
+        divergence = np.where(known > 0, np.maximum(inner / known - np.log(known), 0.0), 0.0)
+        mass = np.cumsum(discount * (known > 0), axis=-1)
+        return np.asarray(np.cumsum(discount * divergence, axis=-1) / mass)
 
 
 def _target_of(

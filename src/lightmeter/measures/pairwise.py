@@ -10,10 +10,12 @@ from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.membership import FEW
 from lightmeter.data.values import Values, sum_by
 from lightmeter.errors import TermError
+from lightmeter.measures.base import BY
 from lightmeter.measures.block import Block
 from lightmeter.measures.group_measure import (
     BY_DOC,
     VALUE,
+    GroupMeasure,
     by_value,
     code_of,
     looked_at,
@@ -22,7 +24,6 @@ from lightmeter.measures.group_measure import (
     starts_of,
     undefined,
 )
-from lightmeter.measures.groups import BY, GroupMeasure
 from lightmeter.terms.parameters import Choice, Maybe, param
 
 if TYPE_CHECKING:

@@ -21,21 +21,25 @@ from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.data.membership import Distribution
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError
+from lightmeter.measures.base import BY
 from lightmeter.measures.block import Block
 from lightmeter.measures.group_measure import (
     BY_DOC,
     EMPTY,
     PROTECTED_DOC,
+    TARGET,
+    TARGET_DOC,
     VALUE,
     ZERO_TARGET,
+    GroupMeasure,
     code_of,
     looked_at,
     member,
     target_share,
     undefined,
 )
+from lightmeter.measures.group_sums import skews
 from lightmeter.measures.group_targets import distribution
-from lightmeter.measures.groups import _TARGET, _TARGET_DOC, BY, GroupMeasure
 from lightmeter.models.targets import Pool, Target
 from lightmeter.statistics.fair_tables import fair_table
 from lightmeter.terms.parameters import Choice, Either, Flag, Number, param
@@ -218,7 +222,7 @@ class _OfOneValue(GroupMeasure, abstract=True):
         known = (block.membership(self.by).known & top).sum(axis=1)
         share = (member(block, self.by, named) * top).sum(axis=1) / known
         wanted = target_share(goal, code_of(block.context, self, named), block.query)
-        values = undefined(Values(np.log(share / wanted)), block, self.by, self.cutoff, goal)
+        values = undefined(Values(skews(share, wanted)), block, self.by, self.cutoff, goal)
         return values.because(wanted <= 0, ZERO_TARGET).because(share <= 0, EMPTY)
 
 
@@ -241,7 +245,7 @@ class Skew(_OfOneValue):
     needs_cutoff = True
     by: str = param(accepts=BY, doc=BY_DOC)
     value: str = param(accepts=VALUE, doc="the value whose share is looked at")  # type: ignore[assignment]
-    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+    target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
 
     def resolve(self, context: Context) -> Any:
         measure = super().resolve(context)
@@ -258,8 +262,7 @@ class _Extreme(GroupMeasure, abstract=True):
         goal = distribution(block.context, self.target, self.by, block.ranked.run.name)  # type: ignore[attr-defined]
         columns = block.membership(self.by).columns(goal, block.query)
         share, _ = columns.shares(looked_at(block, self.cutoff).astype(np.float64))
-        skew = np.log(share) - np.log(columns.q)
-        return skew, columns.q, goal
+        return skews(share, columns.q), columns.q, goal
 
 
 class MinSkew(_Extreme):
@@ -278,7 +281,7 @@ class MinSkew(_Extreme):
 
     bounds = (-math.inf, 0.0)
     by: str = param(accepts=BY, doc=BY_DOC)
-    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+    target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
 
     def value(self, block: Block) -> Values:
         skew, q, goal = self._skews(block)
@@ -308,7 +311,7 @@ class MaxSkew(_Extreme):
     better = "lower"
     bounds = (0.0, math.inf)
     by: str = param(accepts=BY, doc=BY_DOC)
-    target: Target | str | None = param(default=None, accepts=_TARGET, doc=_TARGET_DOC)
+    target: Target | str | None = param(default=None, accepts=TARGET, doc=TARGET_DOC)
 
     def value(self, block: Block) -> Values:
         skew, _, goal = self._skews(block)

@@ -14,6 +14,7 @@ from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.measures.base import BY
 from lightmeter.measures.exposure_sums import AMORTISED_DOC, DOCS, DOCS_DOC, USER_DOC, Docs, OfExposure, Totals
+from lightmeter.measures.group_sums import quotient
 from lightmeter.measures.relevance import DCG
 from lightmeter.models.users import User
 from lightmeter.terms.parameters import Flag, Maybe, Number, TermOf, Text, param
@@ -70,20 +71,24 @@ class _Pair(OfExposure, abstract=True):
 
     def amount(self, totals: Totals) -> tuple[Floats, Booleans, str]:
         """What is compared, one a row of the sums; where it is defined, and why it is not elsewhere."""
-        return totals.exposure / totals.members, np.ones(len(totals.key), dtype=bool), ""
+        return quotient(totals.exposure, totals.members), np.ones(len(totals.key), dtype=bool), ""
 
     def compare(self, low: Floats, high: Floats) -> Values:
         """The ratio; without exposure to divide by it is undefined."""
-        with np.errstate(all="ignore"):
-            return Values(low / high).because(high <= 0, "zero_exposure")
+        return Values(quotient(low, high)).because(high <= 0, "zero_exposure")
 
     def reduce(self, totals: Totals, context: Context) -> Values:
+        if self.value is None:
+            return self.of_groups(totals)
+        values = context.collection.attribute(self.by).values
+        return self.of_groups(totals, (values.index(self.value), values.index(str(self.reference))))
+
+    def of_groups(self, totals: Totals, pair: tuple[int, int] | None = None) -> Values:
+        """One value for each owner of sums by group: of the pair of keys (group, reference), or of the worst pair."""
         amount, good, why = self.amount(totals)
         large = totals.members >= self.min_size - ROUNDING
-        if self.value is not None:
-            values = context.collection.attribute(self.by).values
-            keys = values.index(self.value), values.index(str(self.reference))
-            return self._of_pair(totals, amount, good, large, why, keys)
+        if pair is not None:
+            return self._of_pair(totals, amount, good, large, why, pair)
         keep = good & large
         low, high = totals.lowest(amount, keep), -totals.lowest(-amount, keep)
         left = np.bincount(totals.owner[keep], minlength=totals.owners)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from lightmeter.arrays import Booleans, Floats, Objects
+from lightmeter.measures.base import BY
 from lightmeter.measures.group_targets import distribution
-from lightmeter.measures.groups import BY
 from lightmeter.measures.relevance import DCG
 from lightmeter.models.targets import Uniform
 from lightmeter.models.users import User

@@ -8,7 +8,7 @@ import numpy as np
 
 from lightmeter.arrays import Integers
 from lightmeter.errors import LightmeterError, TermError, suggest
-from lightmeter.measures.groups import BY
+from lightmeter.measures.base import BY
 from lightmeter.reranking.base import VALUE, VALUES, Draw, Reordered, Reranker, hard
 from lightmeter.reranking.counted import Chooser, Lists, best, followed_by_rest, shortfalls
 from lightmeter.reranking.shares import BY_DOC

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from lightmeter.arrays import Booleans, Floats, Integers, Objects
-from lightmeter.measures.groups import BY
+from lightmeter.measures.base import BY
 from lightmeter.models.targets import SHORTHANDS, Pool, Target
 from lightmeter.reranking.base import Draw, Reordered, Reranker, hard
 from lightmeter.reranking.counted import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from lightmeter.arrays import Booleans
 from lightmeter.errors import LightmeterError
-from lightmeter.measures.groups import BY
+from lightmeter.measures.base import BY
 from lightmeter.reranking.base import Draw, Reordered, Reranker
 from lightmeter.terms.parameters import Choice, Number, param
 
