@@ -263,3 +263,9 @@ def test_ndkl_of_unknown_rows_is_that_of_evaluate() -> None:
 
 def _kl(p: list[float], q: list[float]) -> float:
     return sum(a * math.log(a / b) for a, b in zip(p, q, strict=True))
+
+
+def test_a_list_without_ndkl_leaves_those_of_the_others_as_they_are() -> None:
+    scores, groups, queries = [2, 1, 2, 1], ["f", "m", "m", "m"], ["a", "a", "b", "b"]
+    args = {"groups": groups, "queries": queries, "target": {"f": 0.0, "m": 1.0}}
+    assert metrics.ndkl(None, scores, **args) == 0.0  # list b alone: f is ranked in a and has no target share
