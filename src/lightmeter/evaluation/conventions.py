@@ -12,7 +12,6 @@ from lightmeter.data.rankings import TieCount
 from lightmeter.measures.base import Measure
 from lightmeter.measures.context import Context
 from lightmeter.models.policies import Policy
-from lightmeter.models.users import ERRUser
 
 _TIES = {
     "docno": "score descending, then document id descending",
@@ -55,11 +54,7 @@ def conventions(
         out["depth"] = f"first {depth} ranks"
     if context.collection.judgments is not None:
         out["unjudged"] = "not relevant; negative grades count as 0"
-    graded = [
-        m
-        for m in plan.values()
-        if isinstance(m, ERRUser) or isinstance(getattr(m, "user", None), ERRUser) or hasattr(m, "max_grade")
-    ]
+    graded = [m for m in plan.values() if hasattr(m, "max_grade") or hasattr(getattr(m, "user", None), "max_grade")]
     if graded and context.max_grade is not None:
         highest = {_max_grade(m, context) for m in graded}
         out["max_grade"] = (

@@ -29,8 +29,8 @@ from numpy.typing import ArrayLike
 from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import LightmeterError
 from lightmeter.exposure.expohedron import ranked_views
-from lightmeter.exposure.ideal import LONGEST, endless, level_targets, measured_ranks, views
-from lightmeter.models.users import User
+from lightmeter.exposure.ideal import level_targets, views
+from lightmeter.models.users import LONGEST, User
 
 
 def bounds(
@@ -139,14 +139,14 @@ def _incomplete(measure: str, user: User, gain: Floats, count: Integers, target:
     order = np.argsort(-target, axis=1, kind="stable")
     count, target = np.take_along_axis(count, order, axis=1), np.take_along_axis(target, order, axis=1)
     end = np.cumsum(count, axis=1)
-    n = max(int(end.max(initial=0)), measured_ranks(user))
+    n = int(end.max(initial=0)) + user.last_rise
     total = np.append(0.0, np.cumsum(ranked_views(views(user, n, cutoff), np.array([n]), n)[0]))
     return ((total[end] - total[end - count]) * target).sum(axis=1)
 
 
 def _squares(user: User, cutoff: int | None) -> float:
     """``sum_k V_k^2`` down a list of documents of grade 0."""
-    most = endless(user, cutoff, 2)
+    most = user.total(cutoff, 2)
     if np.isinf(most):
         raise LightmeterError(
             f"{user} has no highest EED or EEL in an unbounded corpus: the squared views of its ranks sum to no finite "
@@ -348,7 +348,7 @@ def group_bounds(
     sizes = np.sort(sizes, axis=1)
     inside = sizes.sum(axis=1)
     rest = np.zeros(len(sizes), dtype=np.int64) if others is None else np.asarray(others, dtype=np.int64)
-    lengths = np.maximum(inside, measured_ranks(user)) if others is None else inside + rest
+    lengths = inside + user.last_rise if others is None else inside + rest
     width = int(lengths.max(initial=0))
     seen = ranked_views(views(user, width, cutoff), lengths, width)
     total = np.concatenate([np.zeros((len(sizes), 1)), np.cumsum(seen, axis=1)], axis=1)

@@ -41,7 +41,7 @@ from lightmeter.exposure.luce import (
 )
 from lightmeter.exposure.policy import log_weights
 from lightmeter.models.policies import PlackettLuce
-from lightmeter.models.users import RBPUser, user_of
+from lightmeter.models.users import user_of
 
 STEP = 0.3  # of the trapezoid rule: a derivative's error is 2 pi / h times that of the exposure
 
@@ -183,7 +183,7 @@ def exposure_gradient(
     if not isinstance(chosen, PlackettLuce):
         raise TermError(f"the exposure under {chosen} has no gradient by the scores. Accepted: PlackettLuce(alpha=1).")
     reader = user_of(user)
-    if not reader.by_document and not isinstance(reader, RBPUser):
+    if not reader.has_continuation:
         raise TermError(f"the exposure for {reader} has no gradient here. Accepted: RBP, Cascade or ERR.")
     score = np.asarray(scores, dtype=np.float64)
     if score.ndim not in (1, 2) or np.isinf(score).any():

@@ -14,7 +14,7 @@ from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.models.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
 from lightmeter.models.targets import Uniform
-from lightmeter.models.users import RBPUser, User
+from lightmeter.models.users import User
 
 
 def log_weights(policy: PlackettLuce, score: Floats) -> Floats:
@@ -82,7 +82,7 @@ def policy_exposure(policy: Policy, score: Floats, grade: Floats, user: User, cu
     if not isinstance(policy, PlackettLuce):
         raise TypeError(f"no exact exposure under {policy}")
     y = log_weights(policy, score)
-    if cutoff is None and (user.by_document or isinstance(user, RBPUser)):
+    if cutoff is None and user.has_continuation:
         return luce_exposure(y, user.continuation(grade))
     if user.by_document:
         return luce_exposure_cut(y, user.continuation(grade), seen)

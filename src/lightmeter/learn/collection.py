@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from lightmeter.arrays import Booleans, Floats, Integers, Rng
 from lightmeter.errors import InputError, LightmeterError, seed
 from lightmeter.io.letor import read_letor
-from lightmeter.models.users import ERRUser, User
+from lightmeter.models.users import User
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +251,7 @@ class LetorData:
 
     def check_user(self, option: str, user: User, binary: float | None = None) -> None:
         """Refuse a reader of ERR whose highest grade is below one of the data's, as counted with ``binary``."""
-        most = user.max_grade if isinstance(user, ERRUser) else None  # type: ignore[attr-defined]
+        most = getattr(user, "max_grade", None)
         seen = self.grade if binary is None else (self.grade >= binary).astype(np.float64)
         above = np.flatnonzero(seen > (np.inf if most is None else most))
         if len(above):

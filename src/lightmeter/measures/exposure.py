@@ -29,7 +29,6 @@ from lightmeter.data.rankings import Ranked
 from lightmeter.data.values import Values, sum_by
 from lightmeter.errors import LightmeterError, TermError
 from lightmeter.exposure.bounds import GROUPS, bounds, group_bounds
-from lightmeter.exposure.ideal import endless, seen_ranks
 from lightmeter.exposure.sampling import Mixture
 from lightmeter.measures.base import BY, Measure
 from lightmeter.measures.candidates import Flat, flat_exposure, mixture
@@ -173,7 +172,7 @@ class ExpectedExposure(ExposureMeasure, abstract=True):
 
     def _most(self) -> float:
         """Sum of squared views of an endless list, infinite where it does not converge."""
-        return endless(self.user, self.cutoff, 2) if self.by is None else endless(self.user, self.cutoff, 1) ** 2
+        return self.user.total(self.cutoff, 2) if self.by is None else self.user.total(self.cutoff) ** 2
 
 
 class EED(ExpectedExposure):
@@ -368,7 +367,7 @@ class Normalised(ExpectedExposure, abstract=True):
         shortest = np.full(len(context.collection.queries), np.inf)
         drawn = slice(None) if ranked.weight is None else ranked.weight > 0
         np.minimum.at(shortest, ranked.query[drawn], ranked.lengths[drawn].astype(np.float64))
-        return shortest < np.minimum(self._candidates(context), seen_ranks(self.user, self.cutoff))
+        return shortest < np.minimum(self._candidates(context), self.user.seen_ranks(self.cutoff))
 
     def _bounds(self, context: Context) -> tuple[Floats, Floats, Booleans]:
         """Lowest and highest value by query, and which queries have none for want of known members."""

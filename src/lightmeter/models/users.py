@@ -14,6 +14,8 @@ document's grade.
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -23,12 +25,19 @@ from lightmeter.errors import TermError
 from lightmeter.terms.parameters import Flag, ListOf, Maybe, Number, param
 from lightmeter.terms.term import Term
 
+#: ranks whose views are summed one by one
+LONGEST = 10_000_000
+#: ranks among which the last one where views rise is looked for
+_FIRST = 10_000
+
 
 class User(Term, abstract=True):
     """Base of user models.
 
     A position model overrides :meth:`view_at`; a model whose continuation depends on the document overrides
-    :meth:`continuation` and sets ``by_document``.
+    :meth:`continuation` and sets ``by_document``. All else that others need to know follows from these, and may be
+    overridden where more is known: how far the user looks (:meth:`seen_ranks`, :attr:`last_rise`) and what the views
+    of an endless list sum to (:meth:`total`).
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("user",)
@@ -64,6 +73,47 @@ class User(Term, abstract=True):
         return _reached(self.continuation(grade))
 
     @property
+    def has_continuation(self) -> bool:
+        """Whether the probability of going on depends on the document's grade alone, not on its rank."""
+        return self.by_document or type(self).continuation is not User.continuation
+
+    def seen_ranks(self, cutoff: int | None = None) -> float:
+        """The last rank that can have a view: the cutoff, or the end of a shortlist; infinite where there is none.
+
+        Examples
+        --------
+        >>> TopK(k=3).seen_ranks(), TopK(k=3).seen_ranks(2), Inverse().seen_ranks()
+        (3.0, 2.0, inf)
+        """
+        return math.inf if cutoff is None else float(cutoff)
+
+    @property
+    def last_rise(self) -> int:
+        """The last rank with a larger view than the rank above it, 0 where views never rise (position models)."""
+        rises = np.flatnonzero(np.diff(self.view_at(np.arange(1.0, _FIRST + 1))) > 0)
+        return int(rises[-1]) + 2 if len(rises) else 0
+
+    def total(self, cutoff: int | None = None, power: int = 1) -> float:
+        """``sum_k view_k^power`` down a list of documents of grade 0 that never ends.
+
+        Infinite where it does not converge, or where it converges so slowly that no sum is known.
+
+        Examples
+        --------
+        >>> from lightmeter import RBP
+        >>> RBP(p=0.5).total(), RBP(p=0.5).total(2, 2), Inverse().total()
+        (2.0, 1.25, inf)
+        """
+        ranks = self.seen_ranks(cutoff)
+        if self.has_continuation:
+            # no document of the list has a grade, so the highest grade does not matter
+            ratio = float(self.with_max_grade(0.0).continuation(np.zeros(1))[0]) ** power
+            return (1.0 if math.isinf(ranks) else 1.0 - ratio**ranks) / (1.0 - ratio) if ratio < 1.0 else ranks
+        if ranks <= LONGEST:
+            return float((self.view_at(np.arange(1.0, ranks + 1)) ** power).sum())
+        return _limit(self, power) if cutoff is None else math.inf
+
+    @property
     def by_continuation(self) -> bool:
         """Whether all follows from the continuation of each document, as here; false where that is overridden."""
         return self.by_document and type(self).stop is User.stop and type(self).view is User.view
@@ -80,6 +130,23 @@ class User(Term, abstract=True):
                 "Accepted here: weights that never increase."
             )
         return stop
+
+
+@cache
+def _limit(user: User, power: int) -> float:
+    """The sum of all views, by what the sums of blocks of doubling length tell of those below; infinite if unsure."""
+    before = math.nan
+    for block in (2**14, 2**16, 2**18, 2**20):
+        summand = user.view_at(np.arange(1.0, 4 * block + 1)) ** power
+        upper, lower = float(summand[block : 2 * block].sum()), float(summand[2 * block :].sum())
+        if lower >= 0.999 * upper > 0:
+            break
+        ratio = lower / upper if upper else 0.0  # of each block to the one above, twice as long as that
+        total = float(summand.sum()) + lower * ratio / (1.0 - ratio)
+        if abs(total - before) <= 1e-8 * total:
+            return total
+        before = total
+    return math.inf
 
 
 def stopping(goes_on: Floats) -> Floats:
@@ -130,6 +197,9 @@ class TopK(User):
 
     k: int = param(accepts=Number(low=1, integer=True), always=True, doc="length of the shortlist")
 
+    def seen_ranks(self, cutoff: int | None = None) -> float:
+        return float(self.k if cutoff is None else min(self.k, cutoff))
+
     def view_at(self, rank: Floats) -> Floats:
         return (rank <= self.k).astype(np.float64)
 
@@ -147,6 +217,9 @@ class Inverse(User):
     def view_at(self, rank: Floats) -> Floats:
         return 1.0 / rank
 
+    def total(self, cutoff: int | None = None, power: int = 1) -> float:
+        return math.pi**2 / 6.0 if cutoff is None and power == 2 else super().total(cutoff, power)
+
 
 class Attention(User):
     """A measured curve: the view of each rank as given, 0 below the last one.
@@ -163,6 +236,13 @@ class Attention(User):
     def check(self) -> None:
         if not any(self.weights):
             raise TermError("Attention: all weights are 0. Accepted: at least one above 0.")
+
+    def seen_ranks(self, cutoff: int | None = None) -> float:
+        return float(len(self.weights) if cutoff is None else min(len(self.weights), cutoff))
+
+    @property
+    def last_rise(self) -> int:
+        return len(self.weights)
 
     def view_at(self, rank: Floats) -> Floats:
         padded = np.append(np.asarray(self.weights), 0.0)
