@@ -15,7 +15,7 @@ from tests.reranking.worlds import World, exposure_of, rankings, vertices, weigh
 
 import lightmeter as lm
 from lightmeter.reranking.amortised import next_ranking
-from lightmeter.reranking.mixed import best_mixtures
+from lightmeter.reranking.mixtures import best_mixtures
 
 
 def view_of(user: str, n: int, cutoff: int | None = None) -> np.ndarray:

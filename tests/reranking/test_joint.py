@@ -14,7 +14,7 @@ from tests.properties.worlds import share
 from tests.reranking.worlds import rankings
 
 import lightmeter as lm
-from lightmeter.reranking.joint_test import in_time, joint_test
+from lightmeter.reranking.fair_top_k import in_time, joint_test
 from lightmeter.statistics.fair_tables import fair_table
 
 SHARES = st.sampled_from([(0.3,), (0.25, 0.25), (0.2, 0.5), (0.5, 0.4), (0.6, 0.4), (0.2, 0.2, 0.3)])

@@ -19,9 +19,8 @@ from lightmeter.io.write_runs import run_format
 from lightmeter.measures.groups import GF
 from lightmeter.models.policies import Policy
 from lightmeter.reranking.base import Reranker
-from lightmeter.reranking.public import rerank
+from lightmeter.reranking.rerank import rerank, usual_measures
 from lightmeter.reranking.result import Reranking
-from lightmeter.reranking.shown import usual_measures
 from lightmeter.results.result import Result
 from lightmeter.results.text import printable
 from lightmeter.terms.plugins import foreign_code, parse_term

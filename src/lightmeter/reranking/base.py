@@ -1,17 +1,19 @@
-"""What a reranker is, and what it hands back."""
+"""The base of rerankers, and what one returns for a block of rankings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from lightmeter.arrays import Floats, Integers, Objects
 from lightmeter.data.attributes import JOIN
 from lightmeter.errors import LightmeterError
+from lightmeter.measures.groups import GF
+from lightmeter.measures.relevance import RBP
 from lightmeter.terms.parameters import Either, ListOf, Text
-from lightmeter.terms.term import Term
+from lightmeter.terms.term import Cutoff, Term
 
 if TYPE_CHECKING:
     from lightmeter.data.attributes import Attribute
@@ -27,7 +29,7 @@ VALUES = Either((VALUE, ListOf(VALUE)))
 
 @dataclass(frozen=True)
 class Draw:
-    """How much is drawn, and with what: the generator is a block's own, so threads and other blocks change nothing."""
+    """How many rankings are sampled, and with what: the generator is a block's own, so threads change nothing."""
 
     samples: int
     rng: np.random.Generator
@@ -35,19 +37,19 @@ class Draw:
 
 @dataclass(frozen=True)
 class Reordered:
-    """Rankings made of those of a block.
+    """New rankings in place of those of a block.
 
     Attributes
     ----------
     order
-        ``[made, ranks]``: the place, from 0, that whoever stands at each rank had in the ranking given; -1 after the
-        last.
+        ``[rankings, ranks]``: the position, from 0, that the document at each rank had in the ranking given; -1 after
+        the last.
     origin
-        ``[made]``: the number in the block of the ranking that each was made of, never falling.
+        ``[rankings]``: the number in the block of the ranking that each comes from, never falling.
     why
-        ``[rankings]``: None where the guarantee holds, else what is wrong, in words.
+        ``[given]``: for each ranking given, None where the guarantee holds, else what is wrong, in words.
     weight
-        ``[made]``: probabilities, where several rankings of one origin are a policy.
+        ``[rankings]``: probabilities, where several rankings of one origin are a policy.
     """
 
     order: Integers
@@ -57,7 +59,7 @@ class Reordered:
 
     @classmethod
     def one_each(cls, order: Integers, why: Objects | None = None) -> Reordered:
-        """One ranking made of each."""
+        """One new ranking for each."""
         return cls(order, np.arange(len(order)), none_of(len(order)) if why is None else why)
 
 
@@ -71,7 +73,7 @@ class Reranker(Term, abstract=True):
     whole_run
         Whether all rankings of a run come in one block, in their order.
     guarantee
-        What holds of the rankings made, in one sentence.
+        What holds of the new rankings, in one sentence.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("reranker",)
@@ -81,7 +83,7 @@ class Reranker(Term, abstract=True):
 
     @property
     def attribute(self) -> str:
-        """The attribute that it looks at, or an empty text."""
+        """The attribute whose groups it needs, or an empty text."""
         by = getattr(self, "by", None) or ""
         return by if isinstance(by, str) else JOIN.join(by)
 
@@ -96,10 +98,18 @@ class Reranker(Term, abstract=True):
         return None
 
     def prepare(self, context: Context, ranked: Ranked) -> None:
-        """Refuse what cannot be, before anything is made."""
+        """Refuse what cannot be reranked, before anything is computed."""
+
+    def fairness_measures(self, judged: bool) -> list[Any]:
+        """The measures of what the method is after, shown where the user names none."""
+        by = getattr(self, "by", None)
+        if by is None:
+            return []
+        cutoff = self.cutoff if isinstance(self, Cutoff) else None
+        return [GF(by=by, user=RBP(p=0.8), target=getattr(self, "target", None), cutoff=cutoff)]
 
     def reorder(self, block: Block, draw: Draw) -> Reordered:
-        """Rankings made of those of a block."""
+        """The new rankings of a block."""
         raise NotImplementedError
 
 

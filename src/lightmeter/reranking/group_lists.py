@@ -1,7 +1,7 @@
-"""Rankings made of one list a group: who is next in each list, how many of each are placed, who is short.
+"""One list of documents per group, from which rankings are filled rank by rank, and the groups that fall short.
 
-A group's list holds its documents in the order of the ranking given, so who scores higher is who stood higher, and ties
-have been settled by the call's rule. Rankings of a block are made side by side: one step a rank, whatever their number.
+A group's list holds its documents in the order of the ranking given, so a higher score means a higher position, and
+ties have been settled by the call's rule. Rankings of a block are filled side by side, one step per rank.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from lightmeter.measures.block import Block
     from lightmeter.models.targets import Target
 
-#: chooses a group for every ranking, given the rank (from 1), how many of each group are placed ``[rankings, slots]``,
-#: and the place of the next document of each ``[rankings, slots]``, the ranks' number where there is none
+#: chooses a group for every ranking, given the rank (from 1), how many of each group are ranked ``[rankings, slots]``,
+#: and the position of the next document of each ``[rankings, slots]``, the number of ranks where there is none
 Chooser = Callable[[int, Integers, Integers], Integers]
 #: a share times a rank that is a whole number but for rounding is one
 WHOLE = 1e-9
@@ -49,7 +49,7 @@ class Groups:
 
     @classmethod
     def of(cls, block: Block, by: str, target: Target | str | None) -> Groups:
-        """Groups of an attribute of one value a document, whoever is unknown belonging to none."""
+        """Groups of an attribute with one value per document; documents of unknown value belong to none."""
         goal = distribution(block.context, target, by, block.ranked.run.name)
         members = block.membership(by)
         columns = members.columns(goal, block.query)
@@ -70,7 +70,7 @@ class Groups:
 
 
 class Lists:
-    """One list a group, each in the order of the ranking given.
+    """One list per group, each in the order of the ranking given.
 
     Parameters
     ----------
@@ -86,27 +86,29 @@ class Lists:
         self.slots = slots
         by_group = np.argsort(group, axis=1, kind="stable")
         # one more column: where a list has ended
-        self.places = np.concatenate([by_group, np.full((rankings, 1), self.ranks)], axis=1)
+        self.positions = np.concatenate([by_group, np.full((rankings, 1), self.ranks)], axis=1)
         flat = self.row[:, None] * (slots + 1) + group
         self.size = np.bincount(flat.ravel(), minlength=rankings * (slots + 1)).reshape(rankings, -1)[:, :slots]
         self.start = np.cumsum(self.size, axis=1) - self.size
 
     def heads(self, taken: Integers) -> Integers:
-        """The place of the next document of each list, ``ranks`` where it has ended."""
+        """The position of the next document of each list, ``ranks`` where it has ended."""
         at = np.where(taken < self.size, self.start + taken, self.ranks)
-        return np.take_along_axis(self.places, at, axis=1)
+        return np.take_along_axis(self.positions, at, axis=1)
 
     def fill(self, depth: int, choose: Chooser) -> Integers:
-        """``[rankings, depth]``: the place of who is chosen for each of the first ranks, -1 where nobody is left."""
+        """``[rankings, depth]``: the position of the document chosen for each of the first ranks, -1 where none is
+        left.
+        """
         taken = np.zeros(self.size.shape, dtype=np.int64)
         out = np.full((len(self.row), depth), -1, dtype=np.int64)
         for rank in range(depth):
             heads = self.heads(taken)
             chosen = choose(rank + 1, taken, heads)
-            place = heads[self.row, chosen]
-            there = place < self.ranks
-            out[:, rank] = np.where(there, place, -1)
-            taken[self.row, chosen] += there
+            position = heads[self.row, chosen]
+            exists = position < self.ranks
+            out[:, rank] = np.where(exists, position, -1)
+            taken[self.row, chosen] += exists
         return out
 
 
@@ -118,14 +120,14 @@ def best(heads: Integers, among: Booleans, ranks: int) -> Integers:
 
 
 def followed_by_rest(first: Integers, valid: Booleans) -> Integers:
-    """Rankings that begin as given, everyone else behind in the order they stood in.
+    """Rankings that begin as given, all other documents behind in their order.
 
     Parameters
     ----------
     first
-        ``[rankings, depth]``: places, -1 after the last.
+        ``[rankings, depth]``: positions, -1 after the last.
     valid
-        ``[rankings, ranks]``: which places there are.
+        ``[rankings, ranks]``: which positions have a document.
     """
     ranks = valid.shape[1]
     key = np.where(valid, ranks + np.arange(ranks), 2 * ranks)
@@ -158,9 +160,9 @@ def shortfalls(
     Parameters
     ----------
     group
-        ``[rankings, ranks]``: the column of each place of the rankings given.
+        ``[rankings, ranks]``: the column of each document of the rankings given.
     order
-        ``[rankings, ranks]``: the rankings made.
+        ``[rankings, ranks]``: the new rankings.
     needed
         For each column the counts that the first ranks need, ``[rankings, depth]``.
     name, label
@@ -168,22 +170,22 @@ def shortfalls(
     length
         ``[rankings]``: number of candidates.
     """
-    placed = np.where(order >= 0, np.take_along_axis(group, np.maximum(order, 0), axis=1), -1)
+    columns = np.where(order >= 0, np.take_along_axis(group, np.maximum(order, 0), axis=1), -1)
     never = order.shape[1]
     first = np.full(len(order), never)
-    told = np.zeros((len(order), 3), dtype=np.int64)
+    found = np.zeros((len(order), 3), dtype=np.int64)
     for column, need in enumerate(needed):
         depth = min(need.shape[1], never)
-        count = np.cumsum(placed[:, :depth] == column, axis=1)
+        count = np.cumsum(columns[:, :depth] == column, axis=1)
         short = (count < need[:, :depth]) & (order[:, :depth] >= 0)
         at = np.where(short.any(axis=1), short.argmax(axis=1), never)
         worse = np.flatnonzero(at < first)
         first[worse] = at[worse]
-        told[worse] = np.stack([np.full(len(worse), column), count[worse, at[worse]], need[worse, at[worse]]], axis=1)
+        found[worse] = np.stack([np.full(len(worse), column), count[worse, at[worse]], need[worse, at[worse]]], axis=1)
     out = none_of(len(order))
     for at_row in np.flatnonzero(first < never):
         row = int(at_row)
-        column, has, least = told[row].tolist()
+        column, has, least = found[row].tolist()
         many = int((group[row] == column).sum())
         out[row] = (
             f"the first {first[row] + 1} have {has} of {name} {label(row, column)!r} and need {least} "

@@ -1,4 +1,4 @@
-"""``lightmeter.rerank``: a method, a collection, and what comes of it."""
+"""``lightmeter.rerank``: new rankings of a collection by a method."""
 
 from __future__ import annotations
 
@@ -9,16 +9,25 @@ import polars as pl
 
 from lightmeter.arrays import AnyArray, Rng
 from lightmeter.data.collection import Collection
+from lightmeter.data.loading import load
 from lightmeter.data.rankings import CELLS, Ranked, Ties, chunks_of_like_length
 from lightmeter.errors import LightmeterError, TermError, choice, seed, whole_number
 from lightmeter.evaluation.evaluate import ranked_context
 from lightmeter.evaluation.sample import sample
 from lightmeter.measures.block import Block
 from lightmeter.measures.context import Context
+from lightmeter.measures.exposure import EED, EEL
+from lightmeter.measures.relevance import RBP, nDCG
 from lightmeter.models.policies import Policy
+from lightmeter.models.targets import Ideal
 from lightmeter.reranking.base import Draw, Reordered, Reranker
 from lightmeter.reranking.result import Reranking
 from lightmeter.terms.notation import parse
+from lightmeter.terms.term import Cutoff
+
+#: cutoff of relevance, and user model of exposure, where the method has none
+TOP = 10
+USER = RBP(p=0.5)
 
 
 def rerank(
@@ -43,13 +52,13 @@ def rerank(
         A collection from :func:`lightmeter.load`, or what it takes as a run: a frame ``query, doc, score``, a path, a
         dictionary.
     method
-        A reranker such as ``DetConstSort(by='gender')``, or a policy that makes rankings, such as
+        A reranker such as ``DetConstSort(by='gender')``, or a policy that produces rankings, such as
         ``PlackettLuce(alpha=1)``, or its notation. ``lightmeter measures`` lists them.
     rng
         A seed, a generator that gives one, or None for a fresh one. The same seed gives the same rankings, whatever the
         number of threads.
     samples
-        Rankings a query that are drawn, where a method draws.
+        Sampled rankings per query, where a method samples.
     depth
         The first ``depth`` documents of each ranking are reranked and the others left out; None: all.
     ties
@@ -59,20 +68,20 @@ def rerank(
         There is no ``'uniform'``, the default of :func:`lightmeter.evaluate`: a rank goes to a whole document, which
         cannot count for all groups alike, so a guarantee could not be kept by that rule nor be seen in values of it.
     strict
-        Refuse where the method's guarantee does not hold for every query, instead of telling where it does not.
+        Refuse where the method's guarantee does not hold for every query, instead of reporting where it does not.
     qrels, groups, targets
         As for :func:`lightmeter.load`, where ``data`` is a run.
 
     Returns
     -------
     Reranking
-        The rankings made (``.run``), ready to be written, evaluated and compared with those given.
+        The new rankings (``.run``), ready to be written, evaluated and compared with those given.
 
     Raises
     ------
     LightmeterError
-        Where the method needs what is not there, or with ``strict`` where a constraint cannot be met: it says which, at
-        which rank of which query.
+        Where the method needs something that the collection lacks, or with ``strict`` where a constraint cannot be met:
+        it says which, at which rank of which query.
 
     Examples
     --------
@@ -84,9 +93,12 @@ def rerank(
     >>> made.holds
     True
     """
-    chosen = _method(method)
-    collection = data if isinstance(data, Collection) else _loaded(data, qrels, groups, targets)
-    if isinstance(data, Collection) and not qrels is groups is targets is None:
+    method = _method(method)
+    if not isinstance(data, Collection):
+        collection = load(data, qrels, groups, targets)
+    elif qrels is groups is targets is None:
+        collection = data
+    else:
         raise LightmeterError("qrels, groups and targets are given beside a collection. Give them to lightmeter.load.")
     whole_number("samples", samples)
     if depth is not None:
@@ -95,24 +107,24 @@ def rerank(
     if ties == "expected":
         raise LightmeterError("ties='expected' makes no ranking. Accepted: docno, file, error.")
     rng = seed(rng)
-    if isinstance(chosen, Policy):
-        frame = sample(collection, chosen, samples, rng, depth=depth, ties=ties)
-        return Reranking(chosen, frame, collection, {}, depth, ties, samples, unknown)
+    if isinstance(method, Policy):
+        frame = sample(collection, method, samples, rng, depth=depth, ties=ties)
+        return Reranking(method, frame, collection, {}, depth, ties, samples, unknown)
     context = ranked_context(collection, None, ties, depth, unknown, every_query=True)
     parts, why = [], {}
     for name, ranked in context.ranked.items():
         if ranked.sampled:
             raise LightmeterError(f"run {name} has several rankings a query. Accepted: one ranking a query.")
-        chosen.prepare(context, ranked)
-        part, why[name] = _of_run(chosen, context, ranked, samples, rng)
+        method.prepare(context, ranked)
+        part, why[name] = _of_run(method, context, ranked, samples, rng)
         parts.append(part)
-    many = samples if chosen.makes == "draws" else 1
-    made = Reranking(chosen, pl.concat(parts), collection, why, depth, ties, many, unknown)
-    if strict and made.holds is False:
-        run, query, reason = made.failures.row(0)
-        hint = "" if made.advice is None else f" {made.advice}."
-        raise LightmeterError(f"{chosen}: the guarantee does not hold. Run {run}, query {query!r}: {reason}.{hint}")
-    return made
+    many = samples if method.makes == "draws" else 1
+    result = Reranking(method, pl.concat(parts), collection, why, depth, ties, many, unknown)
+    if strict and not result.holds:
+        run, query, reason = result.failures.row(0)
+        hint = "" if result.advice is None else f" {result.advice}."
+        raise LightmeterError(f"{method}: the guarantee does not hold. Run {run}, query {query!r}: {reason}.{hint}")
+    return result
 
 
 def _method(given: Any) -> Reranker | Policy:
@@ -131,21 +143,15 @@ def _method(given: Any) -> Reranker | Policy:
 
 
 def method_of(text: str) -> Reranker | Policy:
-    """A reranker, or a policy that makes rankings, from its notation."""
-    made: Reranker | Policy = parse(text, "reranker")
-    return made
-
-
-def _loaded(data: Any, qrels: Any, groups: Any, targets: Any) -> Collection:
-    from lightmeter.data.loading import load
-
-    return load(data, qrels, groups, targets)
+    """A reranker, or a policy that produces rankings, from its notation."""
+    method: Reranker | Policy = parse(text, "reranker")
+    return method
 
 
 def _of_run(
     method: Reranker, context: Context, ranked: Ranked, samples: int, seed: int
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """The rankings made of a run, in its order of queries, and what is wrong by query."""
+    """The new rankings of a run, in its order of queries, and what is wrong by query."""
     parts: list[tuple[int, Block, Reordered]] = []
     cells = CELLS // (samples if method.makes == "draws" else 1)
     chunks = [np.arange(len(ranked.lengths))] if method.whole_run else chunks_of_like_length(ranked.lengths, cells)
@@ -157,9 +163,9 @@ def _of_run(
     queries = context.collection.queries
     why: dict[int, str] = {}
     frames = []
-    for _, block, made in parts:
-        why |= {int(block.rankings[i]): str(made.why[i]) for i in np.flatnonzero(made.why != np.array(None))}
-        frames.append(_frame(block, made, method.makes != "ranking"))
+    for _, block, new in parts:
+        why |= {int(block.rankings[i]): str(new.why[i]) for i in np.flatnonzero(new.why != np.array(None))}
+        frames.append(_frame(block, new, method.makes != "ranking"))
     frame = pl.concat(frames).sort("ranking", maintain_order=True)
     names = pl.Series("query", queries, dtype=pl.String)
     columns = [c for c in ("rank", "sample", "weight") if c in frame.columns]
@@ -172,18 +178,37 @@ def _of_run(
     return table, {queries[ranked.query[r]]: why[r] for r in sorted(why)}
 
 
-def _frame(block: Block, made: Reordered, several: bool) -> pl.DataFrame:
-    """``ranking, row, rank[, sample, weight]`` of the rankings made of a block."""
-    which, at = np.nonzero(made.order >= 0)
-    origin = made.origin[which]
+def _frame(block: Block, new: Reordered, several: bool) -> pl.DataFrame:
+    """``ranking, row, rank[, sample, weight]`` of the new rankings of a block."""
+    which, at = np.nonzero(new.order >= 0)
+    origin = new.origin[which]
     columns: dict[str, AnyArray] = {
         "ranking": block.rankings[origin],
-        "row": block.rows[origin, made.order[which, at]],
+        "row": block.rows[origin, new.order[which, at]],
         "rank": at + 1,
     }
     if several:
-        first = np.searchsorted(made.origin, made.origin, side="left")
-        columns["sample"] = (np.arange(len(made.origin)) - first + 1)[which]
-    if made.weight is not None:
-        columns["weight"] = made.weight[which]
+        first = np.searchsorted(new.origin, new.origin, side="left")
+        columns["sample"] = (np.arange(len(new.origin)) - first + 1)[which]
+    if new.weight is not None:
+        columns["weight"] = new.weight[which]
     return pl.DataFrame(columns)
+
+
+def usual_measures(method: Reranker | Policy, collection: Collection) -> list[Any]:
+    """Relevance as far as there are judgments, disparity of exposure, and the fairness that the method is after.
+
+    Examples
+    --------
+    >>> from lightmeter import DetGreedy, load
+    >>> c = load(run={"q": ["a"]}, groups={"gender": {"a": "f"}})
+    >>> usual_measures(DetGreedy(by="gender") @ 20, c)
+    [EED(user=RBP(p=0.5)), GF(by='gender', user=RBP(p=0.8))@20]
+    """
+    judged = collection.judgments is not None
+    cutoff = method.cutoff if isinstance(method, Cutoff) else None
+    user = getattr(method, "user", USER)
+    relevance: list[Any] = [nDCG() @ (cutoff or TOP)] if judged else []
+    loss: list[Any] = [EEL(user=user, target=Ideal())] if judged else []
+    fairness = method.fairness_measures(judged) if isinstance(method, Reranker) else []
+    return [*relevance, EED(user=user, cutoff=None), *loss, *fairness]
