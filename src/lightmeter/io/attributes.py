@@ -23,7 +23,7 @@ from lightmeter.io.columns import (
     plain_text,
 )
 from lightmeter.io.sources import add_counts
-from lightmeter.io.tables import AttributeTable, Source
+from lightmeter.io.tables import AttributeTable, Kind, Source
 
 MOST_CODES = 10
 """A number column with more distinct values than this is a quantity and needs bins; up to this many whole numbers are
@@ -41,7 +41,7 @@ def names_of(column: pl.Series, source: Source) -> pl.Series:
     values = as_numbers(column)
     if values is None:
         return plain_text(column, source)
-    known = column.is_not_null() & ~_is_nan(column)
+    known = _is_known(column)
     bad = known & values.is_null()
     distinct = values.drop_nulls().unique()
     numeric = len(values) - values.null_count()
@@ -51,9 +51,9 @@ def names_of(column: pl.Series, source: Source) -> pl.Series:
     if not numeric or (bad.any() and (not quantity or int(bad.sum()) > numeric)):
         return plain_text(column, source)
     if quantity:
-        odd = first(bad)
-        also = f" (and {column[odd]!r})" if odd is not None else ""
-        row = odd if odd is not None else int(np.flatnonzero(known.to_numpy())[0])
+        text = first(bad)
+        also = f" (and {column[text]!r})" if text is not None else ""
+        row = text if text is not None else int(np.flatnonzero(known.to_numpy())[0])
         low, high = float(distinct.min()), float(distinct.max())  # type: ignore[arg-type]
         name, ends = column.name, _example(low, high)
         what = f"{len(distinct)} different numbers{also}, from {show(low)} to {show(high)}"
@@ -96,8 +96,9 @@ def as_numbers(column: pl.Series) -> pl.Series | None:
     return parse_numbers(column) if column.dtype == pl.String else None
 
 
-def _is_nan(column: pl.Series) -> pl.Series:
-    return column.is_nan().fill_null(False) if column.dtype.is_float() else pl.repeat(False, len(column), eager=True)
+def _is_known(column: pl.Series) -> pl.Series:
+    """Which cells are neither null nor NaN."""
+    return column.is_not_null() & column.is_not_nan() if column.dtype.is_float() else column.is_not_null()
 
 
 def bin_values(column: pl.Series, edges: Sequence[float], source: Source) -> tuple[pl.Series, tuple[str, ...]]:
@@ -116,8 +117,7 @@ def bin_values(column: pl.Series, edges: Sequence[float], source: Source) -> tup
             column=name,
             accepted=ACCEPTED_NUMBER,
         )
-    bad = column.is_not_null() & ~_is_nan(column) & values.is_null()
-    if (row := first(bad)) is not None:
+    if (row := first(_is_known(column) & values.is_null())) is not None:
         raise fault(
             f"{column[row]!r} is not a number, and bins were given",
             source,
@@ -280,34 +280,64 @@ def build_attribute(
         None when every value is unknown.
     """
     known, unknown = known_cells(column)
-    table = _build(known, keys, source, options, text, count, distinct)
+    table = _build(known, _Rows(keys, source, column.name, count, distinct), options, text)
     if table is None or not unknown:
         return table
     return replace(table, ignored=add_counts(table.ignored, {UNKNOWN_CELLS: unknown}))
 
 
-def _build(
-    column: pl.Series, keys: pl.DataFrame, source: Source, options: Options, text: bool, count: bool, distinct: bool
-) -> AttributeTable | None:
-    name = column.name
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a column of values: ``keys`` of each, where they stand, and the attribute's name."""
+
+    keys: pl.DataFrame
+    source: Source
+    name: str
+    count: bool
+    distinct: bool
+
+    def once(self, frame: pl.DataFrame, value: str) -> tuple[pl.DataFrame, dict[str, int]]:
+        """The first row of each key, and how many repeat it; rows that differ in ``value`` are refused."""
+        kept, repeated = drop_repeats(frame, self.keys.columns, value, self.source, self.name, distinct=self.distinct)
+        return kept, {REPEATED: repeated} if self.count else {}
+
+    def hard(
+        self, code: pl.Series, values: tuple[str, ...], ordinal: bool, unknown: int = 0, labels: pl.Series | None = None
+    ) -> AttributeTable:
+        """One value for each row; messages name the labels, where there are any."""
+        shown = code if labels is None else labels
+        kept, ignored = self.once(self.keys.with_columns(shown.alias("_label"), code.alias("value")), "_label")
+        members = kept.drop_nulls("value").with_columns(pl.lit(1.0).alias("weight"))
+        return self.table(values, "hard", ordinal, members, ignored | {UNKNOWN_CELLS: unknown})
+
+    def table(
+        self, values: tuple[str, ...], kind: Kind, ordinal: bool, frame: pl.DataFrame, ignored: dict[str, int]
+    ) -> AttributeTable:
+        columns = ["doc", "value", "weight", *(c for c in ("query",) if c in frame.columns)]
+        return AttributeTable(self.name, self.source, values, kind, ordinal, frame.select(columns), add_counts(ignored))
+
+
+def _build(column: pl.Series, rows: _Rows, options: Options, text: bool) -> AttributeTable | None:
+    name, source = rows.name, rows.source
     if name in options.bias:
-        return _bias(column, keys, source, count, distinct)
+        return _bias(column, rows)
     if name in options.bins:
         code, values = bin_values(column, options.bins[name], source)
-        frame, repeated = _unique(keys, code, source, name, distinct)
-        return _table(name, source, values, "hard", True, frame, {REPEATED: repeated} if count else {})
+        return rows.hard(code, values, True)
     # a list of one value may still be unknown
     labels, unknown = known_cells(plain_text(column, source) if text else names_of(column, source))
     if labels.null_count() == len(labels):
         return None
     declared = options.ordinal.get(name)
     if bool(labels.str.contains("|", literal=True).any()):
-        return _multi(labels, keys, source, declared, count, distinct, unknown)
+        return _multi(labels, rows, declared, unknown)
     values = order_values(labels, declared, source, name)
-    code = labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32)
-    frame, repeated = _unique(keys, code, source, name, distinct, labels)
-    ignored = {REPEATED: repeated if count else 0, UNKNOWN_CELLS: unknown}
-    return _table(name, source, values, "hard", declared is not None, frame, ignored)
+    return rows.hard(codes_of(labels, values), values, declared is not None, unknown, labels)
+
+
+def codes_of(labels: pl.Series, values: tuple[str, ...]) -> pl.Series:
+    """The index of each label among the values."""
+    return labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32)
 
 
 def member_rows(
@@ -315,88 +345,56 @@ def member_rows(
 ) -> tuple[pl.Series, tuple[str, ...]]:
     """Codes and values for exploded labels, whose row of the source is ``row``."""
     values = order_values(labels, declared, source.rows(row), name)
-    return labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32), values
+    return codes_of(labels, values), values
 
 
-def _unique(
-    keys: pl.DataFrame, code: pl.Series, source: Source, name: str, distinct: bool, labels: pl.Series | None = None
-) -> tuple[pl.DataFrame, int]:
-    frame = keys.with_columns((labels if labels is not None else code).alias("_label"), code.alias("value"))
-    kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name, distinct=distinct)
-    return kept.drop("_label").drop_nulls("value").with_columns(pl.lit(1.0).alias("weight")), repeated
-
-
-def _multi(
-    labels: pl.Series,
-    keys: pl.DataFrame,
-    source: Source,
-    declared: Sequence[str] | None,
-    count: bool,
-    distinct: bool,
-    unknown: int,
-) -> AttributeTable | None:
-    name = labels.name
-    frame = keys.with_columns(labels.alias("_label")).with_row_index("_row")
-    kept, repeated = drop_repeats(frame, keys.columns, "_label", source, name, distinct=distinct)
+def _multi(labels: pl.Series, rows: _Rows, declared: Sequence[str] | None, unknown: int) -> AttributeTable | None:
+    frame = rows.keys.with_columns(labels.alias("_label")).with_row_index("_row")
+    kept, ignored = rows.once(frame, "_label")
     kept = kept.drop_nulls("_label").rechunk()
     cells = kept["_label"].str.replace_all(r"[ \t]*\|[ \t]*", "|").str.strip_chars(" \t").str.split("|")
-    counts = cells.list.len().sum()
+    count = int(cells.list.len().sum())
     once = kept.with_columns(cells.list.unique(maintain_order=True).alias("_label")).explode("_label")
     if (at := first(once["_label"].str.len_bytes() == 0)) is not None:
         row = once["_row"][at]
         raise fault(
             f"an empty value in {labels[row]!r}",
-            source,
+            rows.source,
             row,
-            column=name,
+            column=rows.name,
             accepted="values separated by single bars, a|b; an empty cell for unknown",
         )
-    ignored = {REPEATED: repeated if count else 0, "repeated values of a document": int(counts) - len(once)}
-    unnamed = once["_label"] == UNKNOWN
-    once = once.filter(~unnamed)
-    if not len(once):
+    named = once.filter(pl.col("_label") != UNKNOWN)
+    if not len(named):
         return None
-    ignored[UNKNOWN_CELLS] = unknown + int(unnamed.sum())
-    code, values = member_rows(once["_label"], once["_row"], declared, source, name)
-    result = once.select(keys.columns).with_columns(code.alias("value"), pl.lit(1.0).alias("weight"))
-    return _table(name, source, values, "multi", declared is not None, result, ignored)
+    ignored |= {
+        "repeated values of a document": count - len(once),
+        UNKNOWN_CELLS: unknown + len(once) - len(named),
+    }
+    code, values = member_rows(named["_label"], named["_row"], declared, rows.source, rows.name)
+    members = named.select(rows.keys.columns).with_columns(code.alias("value"), pl.lit(1.0).alias("weight"))
+    return rows.table(values, "multi", declared is not None, members, ignored)
 
 
-def _bias(column: pl.Series, keys: pl.DataFrame, source: Source, count: bool, distinct: bool) -> AttributeTable:
-    name = column.name
+def _bias(column: pl.Series, rows: _Rows) -> AttributeTable:
     values = as_numbers(column)
     if values is None:
-        numbers(column, "bias score", source)
-        raise InputError("bias scores are numbers", where=source.name, column=name)
-    known = column.is_not_null() if not column.dtype.is_float() else column.is_not_null() & column.is_not_nan()
-    if (row := first(known & (values.is_null() | (values.abs() > 1)))) is not None:
+        numbers(column, "bias score", rows.source)
+        raise InputError("bias scores are numbers", where=rows.source.name, column=rows.name)
+    if (row := first(_is_known(column) & (values.is_null() | (values.abs() > 1)))) is not None:
         raise fault(
             f"the bias score {column[row]!r} is not a number from -1 to 1",
-            source,
+            rows.source,
             row,
-            column=name,
+            column=rows.name,
             accepted="numbers from -1 to 1; empty for unknown",
         )
-    kept, repeated = drop_repeats(
-        keys.with_columns(values.alias("_b")), keys.columns, "_b", source, name, distinct=distinct
-    )
-    kept = kept.drop_nulls("_b")
+    kept, ignored = rows.once(rows.keys.with_columns(values.alias("_b")), "_b")
     sides = [
-        kept.select(*keys.columns, pl.lit(i, pl.Int32).alias("value"), ((1 + sign * pl.col("_b")) / 2).alias("weight"))
+        kept.drop_nulls("_b").select(
+            *rows.keys.columns, pl.lit(i, pl.Int32).alias("value"), ((1 + sign * pl.col("_b")) / 2).alias("weight")
+        )
         for i, sign in enumerate((-1, 1))
     ]
-    frame = pl.concat(sides).filter(pl.col("weight") > 0)
-    return _table(name, source, BIAS_VALUES, "soft", True, frame, {REPEATED: repeated} if count else {})
-
-
-def _table(
-    name: str,
-    source: Source,
-    values: tuple[str, ...],
-    kind: str,
-    ordinal: bool,
-    frame: pl.DataFrame,
-    ignored: dict[str, int],
-) -> AttributeTable:
-    columns = ["doc", "value", "weight", *(c for c in ("query",) if c in frame.columns)]
-    return AttributeTable(name, source, values, kind, ordinal, frame.select(columns), add_counts(ignored))  # type: ignore[arg-type]
+    members = pl.concat(sides).filter(pl.col("weight") > 0)
+    return rows.table(BIAS_VALUES, "soft", True, members, ignored)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Booleans
-from lightmeter.errors import InputError
+from lightmeter.errors import InputError, suggest
 from lightmeter.io.tables import Source
 
 NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -32,6 +34,13 @@ def fault(
         return InputError(found, where=source.name, row=row, column=column, accepted=accepted, hint=hint)
     file, line = source.line_of(row)
     return InputError(found, where=file, line=line, column=column, accepted=accepted, hint=hint)
+
+
+def unknown_name(kind: str, name: str, known: Sequence[str], where: str, accepted: str | None = None) -> InputError:
+    """The error for a column or attribute that is none of those known."""
+    shown = ", ".join(map(repr, known[:12])) + (", .." if len(known) > 12 else "")
+    found = f"no {kind} {name!r}; the {kind}s are {shown or 'none'}"
+    return InputError(found, where=where, accepted=accepted, hint=f"{suggest(name, known)} Correct the name".strip())
 
 
 def known_cells(column: pl.Series) -> tuple[pl.Series, int]:

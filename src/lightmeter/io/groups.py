@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lightmeter.errors import InputError, suggest
-from lightmeter.io.attributes import REPEATED, Options, build_attribute, member_rows, order_values
+from lightmeter.errors import InputError
+from lightmeter.io.attributes import REPEATED, Options, build_attribute, codes_of, member_rows, order_values
 from lightmeter.io.columns import (
     UNKNOWN,
     UNKNOWN_CELLS,
@@ -24,6 +24,7 @@ from lightmeter.io.columns import (
     numbers,
     plain_text,
     repeats,
+    unknown_name,
 )
 from lightmeter.io.forms import Column, Columns, Form, check, find, locate
 from lightmeter.io.frames import group_frames, is_frame, to_polars
@@ -120,15 +121,10 @@ def read_groups(
     if any(name not in names for name in (*only, *options.ordinal, *options.bins, *options.bias)):
         there = list(dict.fromkeys([*attribute_names(sources, columns=columns), *names]))
         for name in only:
+            if name in there and name not in names:
+                raise InputError(f"the attribute {name!r} has no value in any row", where=named)
             if name not in names:
-                shown = ", ".join(map(repr, there[:12])) + (", .." if len(there) > 12 else "")
-                raise InputError(
-                    f"the attribute {name!r} has no value in any row"
-                    if name in there
-                    else f"no attribute {name!r}; the attributes are {shown or 'none'}",
-                    where=named,
-                    hint="" if name in there else f"{suggest(name, there)} Correct the name".strip(),
-                )
+                raise unknown_name("attribute", name, there, named)
         options.check_used(there, named)
     return [t for t in tables if t.name in only]
 
@@ -222,12 +218,8 @@ def _of_table(
         tables = _long(table, columns, options, only if name is None else [name])
         if name is not None and not tables:
             there = attribute_names(table.frame, columns=columns)
-            raise InputError(
-                f"no attribute {name!r}; the attributes are {', '.join(map(repr, there[:12]))}",
-                where=table.source.name,
-                accepted="NAME= one of the attributes of a long table, or the table without NAME=",
-                hint=f"{suggest(name, there)} Correct the name".strip(),
-            )
+            accepted = "NAME= one of the attributes of a long table, or the table without NAME="
+            raise unknown_name("attribute", name, there, table.source.name, accepted)
     else:
         tables = _wide(table, name, columns, options, only)
     if tables:
@@ -246,12 +238,8 @@ def _wide(
     wanted = {c: c for c in present if only is None or c in only}
     if name is not None:
         if name not in present and len(present) > 1:
-            raise InputError(
-                f"no column {name!r}; the columns are {', '.join(map(repr, present[:12]))}",
-                where=table.source.name,
-                accepted="NAME= one of the columns, or a table with one attribute",
-                hint=f"{suggest(name, present)} Correct the name".strip(),
-            )
+            accepted = "NAME= one of the columns, or a table with one attribute"
+            raise unknown_name("column", name, present, table.source.name, accepted)
         wanted = {name if name in present else present[0]: name}
     distinct = repeats(keys, keys.columns) is None
     found = [
@@ -455,7 +443,7 @@ def _gains(name: str, path: str, options: Options) -> AttributeTable:
     values = order_values(table.frame["intent"], declared, table.source, name)
     share = gains.frame.with_columns(
         (pl.col("gain") / pl.col("gain").sum().over("query", "doc")).alias("weight"),
-        pl.col("intent").cast(pl.Enum(values)).to_physical().cast(pl.Int32).alias("value"),
+        codes_of(gains.frame["intent"], values).alias("value"),
     )
     known = share.filter(pl.col("gain") > 0).select("doc", "value", "weight", "query")
     pairs, some = share.select("query", "doc").n_unique(), known.select("query", "doc").n_unique()
