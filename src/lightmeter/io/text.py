@@ -227,12 +227,12 @@ class Scan(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         data: bytes = self._stream.read(size)
-        seen = self._last + data
-        returns = seen.count(b"\r") - seen.endswith(b"\r")  # one at the end is judged with the next piece
+        edge = self._last + data[:1]  # the last byte of the piece before, and the first of this one
+        returns = data.count(b"\r")
         if (
-            any(one in seen for one in self._never)
-            or (returns and seen.count(b"\r\n") != returns)
-            or (not data and seen == b"\r")
+            any(one in data or one in edge for one in self._never)
+            or (edge[:1] == b"\r" and edge != b"\r\n")
+            or (returns and returns - data.endswith(b"\r") != data.count(b"\r\n"))
         ):
             raise Odd
         if not data or not data.isascii() or self._decoder.getstate()[0]:
@@ -243,7 +243,7 @@ class Scan(io.RawIOBase):
         self._feeds += data.count(b"\n")
         self.quotes += data.count(b'"')
         self.size += len(data)
-        self._last = seen[-1:]
+        self._last = data[-1:] or self._last
         return data
 
 
