@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import lightmeter as lm
 from lightmeter.auditing import bootstrap
 from lightmeter.auditing.bootstrap import resample_blocks, resample_rows
-from lightmeter.auditing.divergence import block_edges, divergence_interval, ndkl, ndkl_of_blocks, sample_rankings
-from lightmeter.auditing.ranking import GroupSums, RankedTable, Scope, group_sums
+from lightmeter.auditing.divergence import block_edges, divergence_interval, ndkl_of_blocks, sample_rankings
+from lightmeter.auditing.ranking import GroupRanking, GroupSums, RankedTable, Scope, group_sums
 from lightmeter.io.tables import Source
+from lightmeter.measures.ndkl import ndkl
 from lightmeter.statistics.intervals import clopper_pearson, percentile, rate_difference, rate_ratio, simultaneous
 from lightmeter.statistics.significance import fisher, shift_one
 
@@ -48,6 +49,7 @@ def test_a_resample_is_the_ranking_of_the_rows_drawn(ties: str, monkeypatch: pyt
     score, group, label = people(60, 3, levels=3)
     table = ranked(score, ties)
     codes, merit = group[table.order], label[table.order]
+    ranking = GroupRanking(table, codes, 3, merit)
     scope = Scope(USERS, (None, 1, 7, 20, 59), 0.5)
     drawn: list[np.ndarray] = []
     true = bootstrap.Strata.copies
@@ -57,10 +59,10 @@ def test_a_resample_is_the_ranking_of_the_rows_drawn(ties: str, monkeypatch: pyt
         return drawn[-1]
 
     monkeypatch.setattr(bootstrap.Strata, "copies", copies)
-    sums = resample_rows(table, codes, 3, merit, scope, 20, np.random.default_rng(0))
+    sums = resample_rows(ranking, scope, 20, np.random.default_rng(0))
     for r, many in enumerate(drawn):
         again = ranked(np.repeat(table.score, many), ties)
-        expected = group_sums(again, np.repeat(codes, many), 3, np.repeat(merit, many), scope)
+        expected = group_sums(GroupRanking(again, np.repeat(codes, many), 3, np.repeat(merit, many)), scope)
         for name, value in everything(expected).items():
             np.testing.assert_allclose(everything(sums)[name][r], value[0], atol=1e-9, err_msg=f"{name}")
         assert np.bincount(codes, many).tolist() == np.bincount(codes).tolist()
@@ -71,11 +73,12 @@ def test_the_head_alone_is_distributed_as_within_the_whole(ties: str):
     score, group, label = people(2000, 4, levels=40)
     table = ranked(score, ties)
     codes, merit = group[table.order], label[table.order]
+    ranking = GroupRanking(table, codes, 3, merit)
     scope = Scope(USERS, (50, 100))
     depth = bootstrap.depth_for(table, 100)
     assert depth < 400
-    one = resample_rows(table, codes, 3, merit, scope, 1000, np.random.default_rng(1))
-    two = resample_rows(table, codes, 3, merit, scope, 1000, np.random.default_rng(2), depth=depth)
+    one = resample_rows(ranking, scope, 1000, np.random.default_rng(1))
+    two = resample_rows(ranking, scope, 1000, np.random.default_rng(2), depth=depth)
     close(one, two, 1000)
 
 
@@ -83,10 +86,11 @@ def test_blocks_are_distributed_as_single_rows():
     score, group, label = people(12_000, 5, levels=30)
     table = ranked(score)
     codes, merit = group[table.order], label[table.order]
+    ranking = GroupRanking(table, codes, 3, merit)
     scope = Scope(USERS, (None, 100, 6000, 10_000), 0.3)
-    now = group_sums(table, codes, 3, merit, scope)
-    one = resample_rows(table, codes, 3, merit, scope, 300, np.random.default_rng(1))
-    two = resample_blocks(table, codes, 3, merit, scope, now, 300, np.random.default_rng(2))
+    now = group_sums(ranking, scope)
+    one = resample_rows(ranking, scope, 300, np.random.default_rng(1))
+    two = resample_blocks(ranking, scope, now, 300, np.random.default_rng(2))
     close(one, two, 300)
 
 
@@ -309,7 +313,7 @@ def test_ndkl_is_covered(groups: int, shift: float, cutoff: int):
         return people[np.argsort(people * shift - rng.normal(size=400))]
 
     def value(codes: np.ndarray) -> float:
-        return float(ndkl(codes[:cutoff], groups, rank[:cutoff], query[:cutoff], pool)[0])
+        return float(ndkl(rank[:cutoff], query[:cutoff], codes[:cutoff], pool)[0])
 
     rankings = [ranking() for _ in range(600)]
     values = [value(r) for r in rankings]
@@ -348,7 +352,7 @@ def test_a_long_ranking_is_drawn_in_blocks():
     single = np.stack([1 - codes, codes], axis=1)[None]
     wide = ndkl_of_blocks(single, pool, np.arange(6001), ends)[0]  # every rank on its own
     rank, query = np.arange(1, 6001), np.zeros(6000, dtype=np.int64)
-    exact = [ndkl(codes[:k], 2, rank[:k], query[:k], pool[None])[0] for k in ends]
+    exact = [ndkl(rank[:k], query[:k], codes[:k], pool[None])[0] for k in ends]
     np.testing.assert_allclose(wide, exact, rtol=1e-9)
     edges = block_edges(2, ends)
     assert len(edges) < 3200

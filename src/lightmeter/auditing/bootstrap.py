@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lightmeter.arrays import Floats, Integers
-from lightmeter.auditing.ranking import GroupSums, RankedTable, Scope, group_sums, view_of
+from lightmeter.auditing.ranking import GroupRanking, GroupSums, RankedTable, Scope, group_sums, view_of
 from lightmeter.statistics.resampling import draws
 
 #: rows drawn for one attribute and score; where it does not suffice the whole list gets fewer resamples
@@ -47,10 +47,7 @@ class Replicates:
 
 
 def resample(
-    ranked: RankedTable,
-    codes: Integers,
-    groups: int,
-    label: Floats | None,
+    ranking: GroupRanking,
     scope: Scope,
     curve_scope: Scope,
     table: GroupSums,
@@ -62,8 +59,8 @@ def resample(
 
     Parameters
     ----------
-    ranked, codes, groups, label
-        As in :func:`~lightmeter.auditing.ranking.group_sums`.
+    ranking
+        The table with its groups and labels.
     scope, curve_scope
         What is added up, without and with the cutoffs of the curve.
     table
@@ -71,16 +68,17 @@ def resample(
     """
     if not resamples:
         return Replicates(None, None)
+    ranked = ranking.ranked
     if len(ranked.sizes) > 1:
-        each = group_sums(ranked, codes, groups, label, curve_scope, by_query=True)
+        each = group_sums(ranking, curve_scope, by_query=True)
         sums = resample_queries(each, resamples, rng)
         return Replicates(sums, sums)
     n = len(ranked)
     if n * resamples > BUDGET and n > LEAST_HEAD and not ranked.averaged:
-        sums = resample_blocks(ranked, codes, groups, label, curve_scope, table, resamples, rng, progress=progress)
+        sums = resample_blocks(ranking, curve_scope, table, resamples, rng, progress=progress)
         return Replicates(sums, sums)
     fewer = max(min(resamples, BUDGET // n), min(resamples, FEWEST))
-    whole = resample_rows(ranked, codes, groups, label, curve_scope, fewer, rng, progress=progress)
+    whole = resample_rows(ranking, curve_scope, fewer, rng, progress=progress)
     if fewer == resamples or len(scope.cutoffs) < 2:
         return Replicates(whole, whole)
     depth = depth_for(ranked, max(k for k in scope.cutoffs if k is not None))
@@ -88,7 +86,7 @@ def resample(
     if depth >= n or affordable == fewer:
         return Replicates(whole, whole)
     top_scope = replace(scope, cutoffs=tuple(k for k in scope.cutoffs if k is not None))
-    top = resample_rows(ranked, codes, groups, label, top_scope, affordable, rng, depth=depth, progress=progress)
+    top = resample_rows(ranking, top_scope, affordable, rng, depth=depth, progress=progress)
     return Replicates(top, whole)
 
 
@@ -203,10 +201,7 @@ def depth_for(ranked: RankedTable, cutoff: int) -> int:
 
 
 def resample_rows(
-    ranked: RankedTable,
-    codes: Integers,
-    groups: int,
-    label: Floats | None,
+    ranking: GroupRanking,
     scope: Scope,
     resamples: int,
     rng: np.random.Generator,
@@ -218,16 +213,17 @@ def resample_rows(
 
     Parameters
     ----------
-    ranked, codes, groups, label, scope
-        As in :func:`~lightmeter.auditing.ranking.group_sums`.
+    ranking, scope
+        The table, and what is added up.
     resamples
         How many.
     depth
         Draw the first so many positions only; then whatever needs the whole list is None.
     """
+    ranked, codes, label = ranking.ranked, ranking.codes, ranking.label
     whole = depth is None or depth >= len(ranked)
-    strata = Strata.of(codes, groups, len(ranked) if whole or depth is None else depth)
-    ranks, size, n = _ranks(ranked, scope), groups + 1, strata.depth
+    strata = Strata.of(codes, ranking.groups, len(ranked) if whole or depth is None else depth)
+    ranks, size, n = _ranks(ranked, scope), ranking.groups + 1, strata.depth
     head, score = codes[:n], ranked.score[:n]
     falling = -score
     views = [view_of(u, max(ranks)) for u in scope.users]
@@ -337,10 +333,7 @@ class _OutsideLabels:
 
 
 def resample_blocks(
-    ranked: RankedTable,
-    codes: Integers,
-    groups: int,
-    label: Floats | None,
+    ranking: GroupRanking,
     scope: Scope,
     table: GroupSums,
     resamples: int,
@@ -349,16 +342,16 @@ def resample_blocks(
     progress: Progress | None = None,
 ) -> GroupSums:
     """Sums of resamples of one long ranking without averaged ties; ``table`` are those of the table as it is."""
-    blocks = _Blocks(ranked, codes, groups, label, scope)
-    out = _Sums(scope, blocks.ranks, resamples, groups + 1)
+    blocks = _Blocks(ranking, scope)
+    out = _Sums(scope, blocks.ranks, resamples, blocks.size)
     for r in range(resamples):
         blocks.add(blocks.draw(rng), out, r)
         if progress is not None:
             progress()
-    itself = _Sums(scope, blocks.ranks, 1, groups + 1)
+    itself = _Sums(scope, blocks.ranks, 1, blocks.size)
     blocks.add(_BlockDraw(np.ones(blocks.depth, dtype=np.int64), blocks.counts, None), itself, 0)
     out.correct(table, itself)
-    return out.group_sums(blocks.strata.size, whole=True, label=label is not None)
+    return out.group_sums(blocks.strata.size, whole=True, label=ranking.label is not None)
 
 
 @dataclass(frozen=True)
@@ -373,13 +366,14 @@ class _BlockDraw:
 class _Blocks:
     """A long ranking as head and blocks."""
 
-    def __init__(self, ranked: RankedTable, codes: Integers, groups: int, label: Floats | None, scope: Scope) -> None:
-        n, size = len(ranked), groups + 1
+    def __init__(self, ranking: GroupRanking, scope: Scope) -> None:
+        ranked, codes, label = ranking.ranked, ranking.codes, ranking.label
+        n, size = len(ranked), ranking.groups + 1
         shallow = [depth_for(ranked, k) for k in scope.cutoffs if k is not None and k <= MOST_HEAD]
         self.depth = depth = min(n, max([LEAST_HEAD, *(d for d in shallow if d <= MOST_HEAD)]))
         self.n, self.size, self.ranked = n, size, ranked
         self.ranks = _ranks(ranked, scope)
-        self.strata = replace(Strata.of(codes, groups, depth), whole=False)
+        self.strata = replace(Strata.of(codes, ranking.groups, depth), whole=False)
         self.head = codes[:depth]
         self.views = [view_of(u, n) for u in scope.users]
         self.totals = [np.append(0.0, np.cumsum(v)) for v in self.views]

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from lightmeter.arrays import Floats, Integers
-from lightmeter.auditing.ranking import Cutoff, RankedTable
+from lightmeter.auditing.ranking import Cutoff, GroupRanking
 from lightmeter.auditing.rows import ENOUGH, Row
-from lightmeter.auditing.table import Attribute
+from lightmeter.measures.ndkl import ndkl, ndkl_of_counts
 from lightmeter.statistics import intervals
 from lightmeter.statistics.resampling import draws
 
@@ -27,9 +27,8 @@ NEAR_PART, NEAR_RANKS, POOL_RANKS = 0.5, 10, 2.0
 
 
 def ndkl_rows(
-    ranked: RankedTable,
-    codes: Integers,
-    attribute: Attribute,
+    ranking: GroupRanking,
+    attribute: str,
     share: Floats,
     cutoffs: list[Cutoff],
     score: str,
@@ -41,21 +40,21 @@ def ndkl_rows(
 
     Parameters
     ----------
-    codes
-        Group at each position, the number of groups where unknown. Masked groups are one group here.
+    ranking
+        The table with its groups, the masked ones as one.
     share
         Shares of the groups in the pool of each query, ``[queries, groups]``.
     """
-    groups, known = share.shape[1], int((codes < share.shape[1]).sum())
+    ranked, known = ranking.ranked, int((ranking.codes < ranking.groups).sum())
     tied = [ranked.averaged_above(k) for k in cutoffs]
-    each = np.stack([_ndkl_above(ranked, codes, groups, share, k) for k in cutoffs], axis=1)
+    each = np.stack([_ndkl_above(ranking, share, k) for k in cutoffs], axis=1)
     sample = None
     if resamples and known and not all(tied):
         if len(ranked.sizes) > 1:
             sample = sample_queries(each, resamples, rng)
         else:
             ends, back = np.unique([k or ranked.longest for k in cutoffs], return_inverse=True)
-            sample = sample_rankings(codes, groups, ends, resamples, rng)[:, back]
+            sample = sample_rankings(ranking.codes, ranking.groups, ends, resamples, rng)[:, back]
     rows = []
     for i, k in enumerate(cutoffs):
         defined = each[~np.isnan(each[:, i]), i]
@@ -64,75 +63,14 @@ def ndkl_rows(
         if reason is None:
             value = float(defined.mean())
             ends_at = ends_at if sample is None else divergence_interval(value, sample[:, i], level)
-        rows.append(Row("ndkl", k, attribute.name, None, None, score, value, *ends_at, n=known, reason=reason))
+        rows.append(Row("ndkl", k, attribute, None, None, score, value, *ends_at, n=known, reason=reason))
     return rows
 
 
-def _ndkl_above(ranked: RankedTable, codes: Integers, groups: int, share: Floats, cutoff: Cutoff) -> Floats:
+def _ndkl_above(ranking: GroupRanking, share: Floats, cutoff: Cutoff) -> Floats:
+    ranked = ranking.ranked
     inside = ranked.rank <= (cutoff or ranked.longest)
-    return ndkl(codes[inside], groups, ranked.rank[inside], ranked.query[inside], share)
-
-
-def ndkl(codes: Integers, groups: int, rank: Integers, query: Integers, pool: Floats) -> Floats:
-    """NDKL of each ranking: the mean over k of KL(shares of the first k, shares of the pool), weighed by 1/log2(k+1).
-
-    In nats, 0 where every prefix has the pool's shares. Shares are among the rows whose group is known. A row of
-    unknown group keeps its rank, and the prefix that ends with it counts; ranks above the first known one are left out.
-
-    ``KL_k = (sum_a c_a ln c_a - sum_a c_a ln q_a)/N_k - ln N_k`` with the counts c of the first k, and a step changes
-    the count of one group only: the cost does not depend on how many groups there are.
-
-    Parameters
-    ----------
-    codes
-        Group of each row, ``groups`` where unknown.
-    rank, query
-        1-based rank of each row, and its ranking; the rows of one ranking stand together, by rank.
-    pool
-        Shares of the groups in the pool, ``[rankings, groups]``.
-
-    Returns
-    -------
-    array
-        One value per ranking, NaN where no group is known.
-
-    Examples
-    --------
-    >>> ranking = np.array([0, 0, 1, 1, 0, 1])
-    >>> ndkl(ranking, 2, np.arange(1, 7), np.zeros(6, dtype=np.int64), np.array([[0.5, 0.5]])).round(12).tolist()
-    [0.353010028377]
-
-    An unknown second, fourth and fifth: KL is ln 2 at ranks 1 and 2, and 0 below.
-
-    >>> ndkl(np.array([0, 2, 1, 2, 2]), 2, np.arange(1, 6), np.zeros(5, dtype=np.int64), np.array([[0.5, 0.5]]))
-    array([0.383...])
-    """
-    known = codes < groups
-    out = np.full(len(pool), np.nan)
-    if not known.any():
-        return out
-    new = np.append(True, query[1:] != query[:-1])
-    first = np.flatnonzero(new)[np.cumsum(new) - 1]
-    cell = query * (groups + 1) + codes
-    order = np.argsort(cell, kind="stable")
-    sorted_cell = cell[order]
-    starts = np.append(True, sorted_cell[1:] != sorted_cell[:-1])
-    before = np.empty(len(codes))
-    before[order] = np.arange(len(codes)) - np.flatnonzero(starts)[np.cumsum(starts) - 1]
-    before = before[known]
-    after = before + 1
-    step = np.zeros(len(codes))
-    step[known] = after * np.log(after) - before * np.log(np.maximum(before, 1.0))
-    step[known] -= np.log(pool[query[known], codes[known]])
-    total, count = (np.append(0.0, np.cumsum(one)) for one in (step, known))
-    many = count[1:] - count[first]
-    some = many > 0
-    divergence = (total[1:] - total[first])[some] / many[some] - np.log(many[some])
-    weight = 1.0 / np.log2(rank[some] + 1.0)
-    mass = np.bincount(query[some], weight, minlength=len(pool))
-    far = np.bincount(query[some], weight * np.maximum(divergence, 0.0), minlength=len(pool))
-    out[mass > 0] = far[mass > 0] / mass[mass > 0]
-    return out
+    return ndkl(ranked.rank[inside], ranked.query[inside], ranking.codes[inside], share)
 
 
 def divergence_interval(value: float, sample: Floats, level: float) -> tuple[float, float]:
@@ -216,12 +154,6 @@ def ndkl_of_blocks(counts: Integers, pool: Floats, edges: Integers, ends: Intege
 
     All prefixes that end in a block have the divergence of the block's end.
     """
+    discount = np.add.reduceat(1.0 / np.log2(np.arange(1, edges[-1] + 1) + 1.0), edges[:-1])
     so_far = counts.cumsum(axis=1).astype(np.float64)
-    weight = np.add.reduceat(1.0 / np.log2(np.arange(1, edges[-1] + 1) + 1.0), edges[:-1])
-    block = np.searchsorted(edges, ends) - 1
-    known = so_far.sum(axis=2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inner = np.where(so_far > 0, so_far * np.log(so_far / pool), 0.0).sum(axis=2)
-        divergence = np.where(known > 0, np.maximum(inner / known - np.log(known), 0.0), 0.0)
-        mass = np.cumsum(weight * (known > 0), axis=1)[:, block]
-        return np.asarray(np.cumsum(weight * divergence, axis=1)[:, block] / mass)
+    return ndkl_of_counts(so_far, pool, discount)[:, np.searchsorted(edges, ends) - 1]

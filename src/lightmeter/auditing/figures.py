@@ -14,6 +14,7 @@ import numpy as np
 
 from lightmeter.arrays import Booleans, Floats
 from lightmeter.auditing.ranking import Cutoff, GroupSums
+from lightmeter.measures.group_sums import gap_to, per_merit, quotient, ratio_to, shares, skews
 from lightmeter.models.users import User
 
 #: which rate or mean of the groups a figure rests on, for exact intervals
@@ -103,14 +104,14 @@ def _at_cutoff(
 ) -> Iterator[Figure]:
     n, top = sums.count, sums.top[cutoff]
     yield Figure("count", cutoff, top, basis="fixed")
-    share = over(top, sums.selected[cutoff][:, None])
+    share = quotient(top, sums.selected[cutoff][:, None])
     if cutoff is None:
         yield Figure("pool_share", None, share, basis="fixed")
         if sums.score is not None:
-            yield Figure("mean_score", None, over(sums.score, n))
+            yield Figure("mean_score", None, quotient(sums.score, n))
         if sums.label is not None:
             basis: Basis = "rate" if binary else "none"
-            yield Figure("mean_label", None, over(sums.label, n), None, sums.label[0], n[0], basis)
+            yield Figure("mean_label", None, quotient(sums.label, n), None, sums.label[0], n[0], basis)
     else:
         yield Figure("share", cutoff, share, count=top[0], size=sums.selected[cutoff][:1], basis="share")
     yield from _exposure(sums, cutoff, users, comparison.reference)
@@ -130,54 +131,42 @@ def _exposure(sums: GroupSums, cutoff: Cutoff, users: tuple[User, ...], referenc
     def compared(measure: str, value: Floats, undefined: str | None) -> Figure:
         return Figure(measure, cutoff, value, reference, basis="top", undefined=undefined, unknown=False)
 
-    mean = over(sums.exposure[users[0], cutoff], n)
+    mean = quotient(sums.exposure[users[0], cutoff], n)
     yield Figure("exposure", cutoff, mean, basis="top")
-    yield compared("exposure_ratio", _ratio(mean, reference), "zero_exposure")
-    yield compared("exposure_gap", mean - mean[:, [reference]], None)
+    yield compared("exposure_ratio", ratio_to(mean, reference), "zero_exposure")
+    yield compared("exposure_gap", gap_to(mean, reference), None)
     if sums.label is not None:
-        merit = over(sums.label, n)
-        # labels whose sum is too large to compute leave no merit: the value is infinite, not an exposure of 0
-        per_merit = np.where(np.isinf(merit), np.inf, over(mean, merit))
-        infinite = np.isinf(per_merit) | np.isinf(per_merit[:, [reference]])
-        ratio = np.where(infinite, np.inf, _ratio(per_merit, reference))
-        yield Figure("exposure_per_merit", cutoff, per_merit, basis="top", undefined="zero_merit", unknown=False)
+        merit = quotient(sums.label, n)
+        treatment = per_merit(mean, merit)
+        # infinite where the sum of labels is too large to compute: such a group leaves no ratio of 0
+        infinite = np.isinf(treatment) | np.isinf(treatment[:, [reference]])
+        ratio = np.where(infinite, np.inf, ratio_to(treatment, reference))
+        yield Figure("exposure_per_merit", cutoff, treatment, basis="top", undefined="zero_merit", unknown=False)
         yield compared("exposure_per_merit_ratio", ratio, "zero_merit")
     for user in users[1:]:
-        other = over(sums.exposure[user, cutoff], n)
-        yield compared(f"exposure_ratio(user={user})", _ratio(other, reference), "zero_exposure")
+        other = quotient(sums.exposure[user, cutoff], n)
+        yield compared(f"exposure_ratio(user={user})", ratio_to(other, reference), "zero_exposure")
 
 
 def _rates(
     name: str, cutoff: Cutoff, count: Floats, n: Floats, comparison: Comparison, highest: HighestRates
 ) -> Iterator[Figure]:
     """A rate, its ratio to the highest and its gap to the reference."""
-    rate, reference = over(count, n), comparison.reference
+    rate, reference = quotient(count, n), comparison.reference
     if (name, cutoff) not in highest:
         known = np.where(comparison.eligible & ~np.isnan(rate[0, :-1]), rate[0, :-1], -1.0)
         # of several that are highest the reference, so that nothing but the table decides
         best = known == known.max()
         highest[name, cutoff] = reference if best[reference] else int(np.argmax(best))
     top = highest[name, cutoff]
-    ratio, gap = _ratio(rate, top), rate - rate[:, [reference]]
+    ratio, gap = ratio_to(rate, top), gap_to(rate, reference)
     yield Figure(name, cutoff, rate, count=count[0], size=n[0], basis="rate")
     yield Figure(f"{name}_ratio", cutoff, ratio, top, count[0], n[0], "rate_ratio", "zero_rate", unknown=False)
     yield Figure(f"{name}_gap", cutoff, gap, reference, count[0], n[0], "rate_gap", unknown=False)
 
 
 def _skew(top: Floats, n: Floats) -> Floats:
-    """ln of the share of the top over the share of the pool, among those whose group is known."""
-    here, pool = top[:, :-1], n[:, :-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.log(here / here.sum(axis=1, keepdims=True)) - np.log(pool / pool.sum(axis=1, keepdims=True))
+    """Skew among those whose group is known; the unknown have none."""
+    value = skews(shares(top[:, :-1]), shares(n[:, :-1]))
     value[~np.isfinite(value)] = np.nan
     return np.concatenate([value, np.full((len(value), 1), np.nan)], axis=1)
-
-
-def over(a: Floats, b: Floats) -> Floats:
-    """a / b, NaN where b is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(b > 0, a / b, np.nan)
-
-
-def _ratio(value: Floats, to: int) -> Floats:
-    return over(value, value[:, [to]])

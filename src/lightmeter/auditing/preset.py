@@ -8,7 +8,7 @@ Protection, 6 RCNY 5-300 to 5-304, in force since July 2023. What they ask for, 
 - the rate of a score is the scoring rate, the share of a category with a score above the median score of all; that of a
   selection is the selection rate;
 - how many were assessed whose category is unknown and who are therefore in no rate;
-- a category of less than 2% of the data may be left out of the impact ratios; its number and rate are told, with a
+- a category of less than 2% of the data may be left out of the impact ratios; its number and rate are reported, with a
   justification (5-301).
 """
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from lightmeter.arrays import Booleans, Floats, Integers, Rng
+from lightmeter.arrays import Booleans, Rng
 from lightmeter.auditing import notes
 from lightmeter.auditing import preset as presets
 from lightmeter.auditing.bootstrap import FEWEST_QUERIES, Progress, resample
@@ -18,7 +18,7 @@ from lightmeter.auditing.divergence import ndkl_rows
 from lightmeter.auditing.figures import Comparison, HighestRates, figures
 from lightmeter.auditing.masking import display_order, masks, masks_by_query, merge_masked
 from lightmeter.auditing.options import Options, check_cutoffs, check_inferred, column_names, options, references
-from lightmeter.auditing.ranking import RankedTable, Scope, Ties, group_sums
+from lightmeter.auditing.ranking import GroupRanking, RankedTable, Scope, Ties, group_sums
 from lightmeter.auditing.result import AuditResult
 from lightmeter.auditing.rows import FigureIntervals, Row, figure_rows, mask_rows, query_frame, rows_frame
 from lightmeter.auditing.significance import fa_ir_rows, fisher_rows, with_holm
@@ -227,14 +227,11 @@ class _Subject:
     reference: int
     hidden: Booleans
 
-    def codes(self) -> Integers:
-        """The group at each position, the number of groups where it is unknown."""
-        codes = self.attribute.codes
-        return np.where(codes >= 0, codes, len(self.attribute.values)).astype(np.int64)[self.ranked.order]
-
-    def label(self) -> Floats | None:
-        """The label at each position."""
-        return None if self.data.label is None else self.data.label[self.ranked.order]
+    def ranking(self) -> GroupRanking:
+        """The ranked table with its groups and labels."""
+        codes, groups, order = self.attribute.codes, len(self.attribute.values), self.ranked.order
+        at_position = np.where(codes >= 0, codes, groups).astype(np.int64)[order]
+        return GroupRanking(self.ranked, at_position, groups, None if self.data.label is None else self.data.label[order])
 
     def comparison(self) -> Comparison:
         """The highest rate is that of a group that is shown and, in a preset, not set apart."""
@@ -266,14 +263,14 @@ def _audit_attribute(
 ) -> _Part:
     """All rows of one attribute under one score; the cutoffs of curves lie ``spacing`` ranks apart."""
     data, given, ranked, attribute = subject.data, subject.options, subject.ranked, subject.attribute
-    codes, label, comparison, groups = subject.codes(), subject.label(), subject.comparison(), len(attribute.values)
+    ranking, comparison, groups = subject.ranking(), subject.comparison(), len(attribute.values)
     several = len(ranked.sizes) > 1
     resamples = 0 if several and len(ranked.sizes) < FEWEST_QUERIES else given.resamples
     points = curve_cutoffs(ranked.longest, groups, max(resamples, len(ranked.sizes)), given.cutoffs, spacing)
     scope = Scope(given.users, (None, *given.cutoffs), given.threshold)
     curve_scope = replace(scope, cutoffs=tuple(dict.fromkeys([*scope.cutoffs, *points])))
-    table = group_sums(ranked, codes, groups, label, curve_scope)
-    drawn = resample(ranked, codes, groups, label, scope, curve_scope, table, resamples, rng, progress)
+    table = group_sums(ranking, curve_scope)
+    drawn = resample(ranking, scope, curve_scope, table, resamples, rng, progress)
 
     # the table's own figures first: they settle which group has the highest rate
     sums, highest = table.at(scope.cutoffs), HighestRates()
@@ -297,14 +294,14 @@ def _audit_attribute(
             rows.append(row)
             if not several:
                 rows += fisher_rows(figure, row, divided=divided[figure.cutoff])
-    rows += _prefix_rows(subject, codes, resamples, rng.spawn(1)[0])
+    rows += _prefix_rows(subject, ranking, resamples, rng.spawn(1)[0])
     rows = mask_rows(rows, subject.hidden)
     if given.preset is not None:
         rows = presets.ll144(rows, attribute, len(data))
 
     queries = None
     if several and hidden_by_query is not None and data.queries is not None:
-        each = group_sums(ranked, codes, groups, label, scope, by_query=True)
+        each = group_sums(ranking, scope, by_query=True)
         by_query = figures(each, given.users, comparison, binary=binary, highest=highest)
         queries = query_frame(
             by_query, each.count, attribute, subject.score, subject.hidden, hidden_by_query, data.queries
@@ -320,25 +317,23 @@ def _audit_attribute(
         drawn.whole,
         given.level,
     )
-    many = [0 if d is None else len(d.count) for d in (drawn.top, drawn.whole)]
-    return _Part(rows, curves.frame(), queries, (many[0], many[1]))
+    at_cutoffs, of_whole = (0 if d is None else len(d.count) for d in (drawn.top, drawn.whole))
+    return _Part(rows, curves.frame(), queries, (at_cutoffs, of_whole))
 
 
-def _prefix_rows(subject: _Subject, codes: Integers, resamples: int, rng: np.random.Generator) -> list[Row]:
+def _prefix_rows(
+    subject: _Subject, ranking: GroupRanking, resamples: int, rng: np.random.Generator
+) -> list[Row]:
     """NDKL at each cutoff, and where there is one list FA*IR's test of each group."""
-    ranked, attribute, given = subject.ranked, subject.attribute, subject.options
-    groups, queries = len(attribute.values), len(ranked.sizes)
-    cells = np.bincount(ranked.query * (groups + 1) + codes, minlength=queries * (groups + 1))
-    pool = cells.reshape(queries, groups + 1)[:, :-1].astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        share = pool / pool.sum(axis=1, keepdims=True)
+    attribute, given, score = subject.attribute, subject.options, subject.score
+    share = ranking.shares_by_query()
     out = []
     cutoffs = [None, *given.cutoffs]
-    for row in ndkl_rows(ranked, codes, attribute, share, cutoffs, subject.score, given.level, resamples, rng):
+    for row in ndkl_rows(ranking, attribute.name, share, cutoffs, score, given.level, resamples, rng):
         out.append(row)
-        if queries == 1 and row.cutoff is not None and groups > 1:
+        if len(share) == 1 and row.cutoff is not None and ranking.groups > 1:
             tied = row.reason == "tied"
-            out += fa_ir_rows(codes, attribute, subject.hidden, share[0], row.cutoff, subject.score, tied=tied)
+            out += fa_ir_rows(ranking.codes, attribute, subject.hidden, share[0], row.cutoff, score, tied=tied)
     return out
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import InputError
 from lightmeter.io.tables import Source
+from lightmeter.measures.group_sums import shares
 from lightmeter.models.users import User
 
 Ties = Literal["file", "error", "expected"]
@@ -127,6 +128,34 @@ def view_of(user: User, ranks: int) -> Floats:
 
 
 @dataclass(frozen=True)
+class GroupRanking:
+    """A ranked table with the group and the label at each position.
+
+    Attributes
+    ----------
+    ranked
+        The rows in rank order.
+    codes
+        Group at each position, ``groups`` where unknown.
+    groups
+        The number of groups.
+    label
+        Label at each position, or None.
+    """
+
+    ranked: RankedTable
+    codes: Integers
+    groups: int
+    label: Floats | None = None
+
+    def shares_by_query(self) -> Floats:
+        """Shares of the groups in each query, among the rows whose group is known, ``[queries, groups]``."""
+        queries, size = len(self.ranked.sizes), self.groups + 1
+        counts = np.bincount(self.ranked.query * size + self.codes, minlength=queries * size)
+        return shares(counts.reshape(queries, size)[:, :-1].astype(np.float64))
+
+
+@dataclass(frozen=True)
 class Scope:
     """What is added up: exposure under these users, at these cutoffs, and the rows from a threshold up."""
 
@@ -169,26 +198,15 @@ class GroupSums:
         return replace(self, top={k: self.top[k] for k in known}, selected={k: self.selected[k] for k in known})
 
 
-def group_sums(
-    ranked: RankedTable, codes: Integers, groups: int, label: Floats | None, scope: Scope, *, by_query: bool = False
-) -> GroupSums:
-    """The sums of the table as it is, one row; or one row per query.
-
-    Parameters
-    ----------
-    ranked
-        The rows in rank order.
-    codes
-        Group at each position, ``groups`` where unknown.
-    label
-        Label at each position.
-    """
+def group_sums(ranking: GroupRanking, scope: Scope, *, by_query: bool = False) -> GroupSums:
+    """The sums of the table as it is, one row; or one row per query."""
+    ranked, label, size = ranking.ranked, ranking.label, ranking.groups + 1
     rows = len(ranked.sizes) if by_query else 1
-    key = codes + (ranked.query * (groups + 1) if by_query else 0)
-    cells = rows * (groups + 1)
+    key = ranking.codes + (ranked.query * size if by_query else 0)
+    cells = rows * size
 
     def table(flat: Floats) -> Floats:
-        return flat.reshape(rows, groups + 1)
+        return flat.reshape(rows, size)
 
     def total(amount: Floats | None) -> Floats:
         return table(np.bincount(key, amount, minlength=cells).astype(np.float64))
