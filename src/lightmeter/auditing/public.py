@@ -231,7 +231,9 @@ class _Subject:
         """The ranked table with its groups and labels."""
         codes, groups, order = self.attribute.codes, len(self.attribute.values), self.ranked.order
         at_position = np.where(codes >= 0, codes, groups).astype(np.int64)[order]
-        return GroupRanking(self.ranked, at_position, groups, None if self.data.label is None else self.data.label[order])
+        return GroupRanking(
+            self.ranked, at_position, groups, None if self.data.label is None else self.data.label[order]
+        )
 
     def comparison(self) -> Comparison:
         """The highest rate is that of a group that is shown and, in a preset, not set apart."""
@@ -321,9 +323,7 @@ def _audit_attribute(
     return _Part(rows, curves.frame(), queries, (at_cutoffs, of_whole))
 
 
-def _prefix_rows(
-    subject: _Subject, ranking: GroupRanking, resamples: int, rng: np.random.Generator
-) -> list[Row]:
+def _prefix_rows(subject: _Subject, ranking: GroupRanking, resamples: int, rng: np.random.Generator) -> list[Row]:
     """NDKL at each cutoff, and where there is one list FA*IR's test of each group."""
     attribute, given, score = subject.attribute, subject.options, subject.score
     share = ranking.shares_by_query()
