@@ -50,7 +50,7 @@ def test_people_see_runs_without_the_folder_they_share(lightmeter, folder):
         out = lightmeter("evaluate", *paths, *given, "-f", form).out
         assert "deep/er/a.run" not in out
         assert "runs are shown without deep/er/" in out
-        assert "answered: a.run 2/2, b.run 1/2" in out.replace("\\_", "_")
+        assert "queries answered, of 2: a.run 2, b.run 1" in out.replace("\\_", "_")
     # scripts have the path as given, and so have conditions
     assert [r["run"] for r in lightmeter("evaluate", *paths, *given, "-f", "jsonl").rows()] == list(paths)
     assert "run deep/er/a.run: " in lightmeter("evaluate", *paths, *given, "--fail-if", "AP > 0.5").err
@@ -128,7 +128,7 @@ def test_table_has_runs_as_rows_where_that_fits(lightmeter):
     lines = lightmeter(*AB, "-m", "nDCG@10", "-m", "AP").out.splitlines()
     assert lines[0].split() == ["run", "nDCG@10", "AP"]
     assert [line.split()[0] for line in lines[2:4]] == ["a.run", "second"]
-    assert "answered: a.run 2/2, second 1/2" in lines
+    assert "queries answered, of 2: a.run 2, second 1" in lines
     assert "n = 2 queries" in lines
 
 
@@ -164,7 +164,7 @@ def test_table_is_plain_where_nobody_looks(process):
 def test_table_says_what_is_undefined_and_why(lightmeter):
     out = lightmeter("evaluate", "a.run", "--qrels", "none.qrels", "-m", "EER", "-m", "AP").out
     assert "EER(user=RBP(p=0.5)): undefined, no_relevant (no relevant document in the judgments): 2 queries" in out
-    assert "AP: counted all the same, no_relevant (no relevant document in the judgments): 2 queries" in out
+    assert "AP: counted nevertheless, no_relevant (no relevant document in the judgments): 2 queries" in out
     assert "  n = 0 for EER(user=RBP(p=0.5))" in out
 
 

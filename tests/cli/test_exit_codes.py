@@ -64,7 +64,7 @@ WRONG = [
     ((*OK, "-m", "recip_rank"), "Here it is written RR;"),
     ((*OK, "-m", "ndcg_cut.10"), "Here it is written nDCG@10;"),
     ((*OK, "-m", "GFR(of=[map, ERR])"), "Here it is written AP;"),
-    ((*OK, "-m", "bpref"), "'bpref' is not in this version. The nearest: AP"),
+    ((*OK, "-m", "bpref"), "lightmeter has no measure 'bpref'. The nearest: AP"),
     ((*OK, "-m", "AP", "--fail-if", "AP = 0.5"), "a sign (<, <=, >, >=, ==, !=) and a number"),
     ((*OK, "-m", "AP", "--fail-if", "AP = 0.5"), "Write == instead of =."),
     ((*OK, "-m", "AP", "--fail-if", "GF(by='gender') => 0.5"), "Write >= instead of =>."),
@@ -487,16 +487,18 @@ def test_whoever_is_told_to_end_leaves_nothing_half_written(name, folder):
     program = f"""
 import os, signal, sys
 import lightmeter.io.files as output
-from lightmeter.cli import entry
+import lightmeter.cli.evaluate as command
+from lightmeter.cli import main
 def write(path, content):
     with output.whole_file(path) as file:
         file.write(content[:5])
         file.flush()
         assert len(os.listdir(".")) == int(count) + 1
         os.kill(os.getpid(), signal.{name})
-entry._run = lambda given: write("out.csv", b"0123456789")
+command.run = lambda request: write("out.csv", b"0123456789")
 count = sys.argv.pop()
-entry.main()
+sys.argv += ["evaluate", "a.run"]
+main()
 """
     before = sorted(os.listdir(folder))
     done = subprocess.run(

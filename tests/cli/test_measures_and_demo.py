@@ -76,11 +76,11 @@ def test_a_page_is_shown_for_a_notation(lightmeter):
         ("ndcg_cut_10", "Here it is written nDCG@10;"),
         ("P_5", "Here it is written P@5;"),
         ("recall_1000", "Here it is written R@1000;"),
-        ("Rprec", "not in this version. The nearest: P@k, AP."),
-        ("bpref", "not in this version. The nearest: AP"),
-        ("Success@5", "not in this version. The nearest: RR@k."),
+        ("Rprec", "lightmeter has no measure 'Rprec'. The nearest: P@k, AP."),
+        ("bpref", "The nearest: AP"),
+        ("Success@5", "The nearest: RR@k."),
         ("ndkl", "Here it is written NDKL;"),
-        ("infAP", "not in this version. The nearest: AP."),
+        ("infAP", "The nearest: AP."),
     ],
 )
 def test_names_of_other_programs_lead_to_ours(lightmeter, name, says):
@@ -90,14 +90,14 @@ def test_names_of_other_programs_lead_to_ours(lightmeter, name, says):
 
 
 def test_what_other_programs_have_leads_to_what_there_is():
-    from lightmeter.cli import notation
+    from lightmeter.cli.notation import ELSEWHERE, plain_name
 
-    for names in notation._ELSEWHERE.values():
+    for names in ELSEWHERE.values():
         for name in filter(None, re.sub(r"\(.*?\)|@k", "", names).split(",")):
             assert name.strip() in registered("measure"), name
     for name, cls in registered("measure").items():
         for other in (*cls.__dict__.get("aliases", ()), *cls.__dict__.get("known_as", ())):
-            assert notation._plain(other) not in notation._ELSEWHERE, f"{other} of {name} is said to be missing"
+            assert plain_name(other) not in ELSEWHERE, f"{other} of {name} is said to be missing"
 
 
 def test_measures_as_json_lines_and_markdown(lightmeter):
@@ -142,7 +142,7 @@ def test_demo_ends_with_two_sentences_true_of_its_numbers(lightmeter):
     even = max(RUNS, key=table[GENDER, None].get)
     assert f"'{best}' is the most relevant (nDCG@10 {table[RELEVANCE, None][best]:.2f})" in text
     assert f"women hold {table[SHARE, 'f'][best]:.0%}" in text
-    assert f"'{even}' comes nearest" in text
+    assert f"'{even}' comes closest" in text
     assert f"EEL {table[LOSS, None][even]:.2f} against {table[LOSS, None][best]:.2f}" in text
     assert text.count(". ") == 1
 
@@ -169,8 +169,8 @@ class Table:
 def test_the_sentences_follow_the_numbers():
     agree = reading(Table(baseline=(0.5, 0.5, 2.0, 0.3), relevant=(0.9, 0.9, 1.0, 0.49), fairer=(0.8, 0.8, 1.5, 0.4)))
     assert "and women hold 49%" in agree
-    assert "No other run is nearer" in agree
+    assert "No other run is closer" in agree
     worse = reading(Table(baseline=(0.5, 0.9, 2.0, 0.5), relevant=(0.9, 0.7, 1.0, 0.2), fairer=(0.8, 0.8, 1.5, 0.4)))
-    assert "'baseline' comes nearest" in worse
+    assert "'baseline' comes closest" in worse
     assert "EEL" not in worse
     assert "44.4% of nDCG@10" in worse

@@ -97,19 +97,16 @@ def reading(result: Result) -> str:
     but = "but" if abs(women[best] - _TARGET) > _NEAR else "and"
     first = (
         f"The run '{best}' is the most relevant (nDCG@10 {of(best, RELEVANCE):.2f}), {but} women hold "
-        f"{women[best]:.0%} of its first ten places where the target asks for {_TARGET:.0%}."
+        f"{women[best]:.0%} of its top ten, where the target is {_TARGET:.0%}."
     )
     fairness = f"GF {of(even, GENDER):.2f}"
     if even == best:
-        return f"{first}\nNo other run is nearer to that target ({fairness}), so here relevance and fairness agree."
+        return f"{first}\nNo other run is closer to that target ({fairness}), so here relevance and fairness agree."
     loss = ""
     if even == min(RUNS, key=lambda run: of(run, LOSS)):
-        loss = (
-            " and shares out exposure most nearly as an ideal policy would "
-            f"(EEL {of(even, LOSS):.2f} against {of(best, LOSS):.2f}, lower is better)"
-        )
+        loss = f" and to the ideal exposure (EEL {of(even, LOSS):.2f} against {of(best, LOSS):.2f}, lower is better)"
     return (
-        f"{first}\nThe run '{even}' comes nearest to the target ({fairness} against {of(best, GENDER):.2f}, "
-        f"women {women[even]:.0%} of the first ten){loss}, "
+        f"{first}\nThe run '{even}' comes closest to the target ({fairness} against {of(best, GENDER):.2f}, "
+        f"women {women[even]:.0%} of the top ten){loss}, "
         f"at the price of {1.0 - of(even, RELEVANCE) / of(best, RELEVANCE):.1%} of nDCG@10."
     )

@@ -47,8 +47,8 @@ def _named(name: str, failures: list[str]) -> list[Entry]:
         try:
             lookup(bare)
         except TermError as error:
-            told = foreign(name) or foreign(bare) or str(error)
-            raise TermError(" ".join([told, *(f"Also, {f}" for f in failures)])) from None
+            message = foreign(name) or foreign(bare) or str(error)
+            raise TermError(" ".join([message, *(f"Also, {f}" for f in failures)])) from None
     return entries
 
 
@@ -64,7 +64,7 @@ def _renamed(name: str) -> str:
 
 
 def _table(entries: list[Entry], width: int) -> str:
-    """Measures with a line or two each, and the names of the other terms."""
+    """One line or two per measure, and the names of the other terms."""
     measures = [e for e in entries if e.kind == "measure"]
     name = max(len(e.name) for e in measures)
     span = max(len(e.range) for e in measures)
@@ -132,16 +132,16 @@ def usage(entry: Entry) -> str:
 
 
 def markdown(entries: list[Entry]) -> str:
-    """The catalogue as a page: a section a kind, a table of the terms, and their parameters."""
+    """The catalogue as a page: one section per kind, with a table of the terms and their parameters."""
     parts = []
     for kind in KINDS:
-        some = [e for e in entries if e.kind == kind]
-        if not some:
+        of_kind = [e for e in entries if e.kind == kind]
+        if not of_kind:
             continue
         parts += [f"## {PLURALS[kind].capitalize()}", ""]
         columns = ["Name", "Meaning", *(["Range", "Better", "Needs"] if kind == "measure" else []), "Parameters"]
         parts += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-        for e in some:
+        for e in of_kind:
             traits = [plain(e.range), e.better or "", ", ".join(e.needs)] if kind == "measure" else []
             parts.append(f"| {' | '.join([_names(e), plain(e.summary), *traits, _parameters(e)])} |")
         parts.append("")
@@ -154,18 +154,18 @@ def _names(entry: Entry) -> str:
 
 
 def _parameters(entry: Entry) -> str:
-    """Each parameter with its default, meaning and what it takes."""
-    told = []
+    """Each parameter with its default, its meaning and what it accepts."""
+    parameters = []
     for p in entry.parameters:
         default = "" if p.default is None else f"={p.default}"
-        told.append(
+        parameters.append(
             f"`{p.name}{default}` {plain('; '.join(filter(None, [p.meaning, p.accepts])))}".replace("``", "` `")
         )
-    return "<br>".join(told)
+    return "<br>".join(parameters)
 
 
 def _wrapped(head: str, text: str, width: int) -> list[str]:
-    """The text after its head, wrapped for a terminal of some width; in one line where the width is 0."""
+    """The text after its head, wrapped to the width of a terminal; in one line where the width is 0."""
     if not width:
         return [f"{head}{text}".rstrip()]
     indent = min(len(head), 30) if len(head) > 2 else 0

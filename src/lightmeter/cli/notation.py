@@ -14,51 +14,27 @@ SIGNS = ("<", "<=", ">", ">=", "==", "!=")
 #: as many of several measures in one text are written out
 _MOST = 10
 _SIGN_MEANT = {"=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "≤": "<=", "≥": ">=", "≠": "!="}
-#: Measures that there are elsewhere and not here, and which of ours come near.
-_ELSEWHERE = {
-    "rprec": "P@k, AP",
-    "rprecision": "P@k, AP",
-    "rprecmult": "P@k, AP",
-    "bpref": "AP (and Judged@k for how much is judged)",
-    "success": "RR@k",
-    "hit": "RR@k",
-    "hits": "RR@k",
-    "hitrate": "RR@k",
-    "hr": "RR@k",
-    "accuracy": "RR@k",
-    "f": "P@k, R@k",
-    "f1": "P@k, R@k",
-    "setp": "P@k",
-    "setr": "R@k",
-    "setf": "P@k, R@k",
-    "setmap": "AP",
-    "setrelativep": "P@k",
-    "setrecall": "R@k",
-    "iprec": "AP",
-    "iprecatrecall": "AP",
-    "gmmap": "AP",
-    "infap": "AP",
-    "infndcg": "nDCG",
-    "11ptavg": "AP",
-    "ndcgrel": "nDCG",
-    "gndcg": "nDCG",
-    "alphadcg": "DCG",
-    "nerr": "ERR",
-    "nrbp": "RBP",
-    "bpm": "RBP, iRBU",
-    "inst": "RBP, iRBU",
-    "insq": "RBP, iRBU",
-    "sdcg": "DCG",
-    "rbo": "RBP",
-    "rbp1": "RBP",
-    "compat": "RBP",
-    "numret": "Count",
-    "numq": "",
-    "numrel": "",
-    "numrelret": "R@k",
-    "infairness": "EEL",
-    "coverage": "Share",
+#: Measures of other programs that lightmeter does not have, by those of its own that come near.
+_NEAREST = {
+    "P@k, AP": "rprec rprecision rprecmult",
+    "AP (and Judged@k for how much is judged)": "bpref",
+    "RR@k": "success hit hits hitrate hr accuracy",
+    "P@k, R@k": "f f1 setf",
+    "P@k": "setp setrelativep",
+    "R@k": "setr setrecall numrelret",
+    "AP": "setmap iprec iprecatrecall gmmap infap 11ptavg",
+    "nDCG": "infndcg ndcgrel gndcg",
+    "DCG": "alphadcg sdcg",
+    "ERR": "nerr",
+    "RBP": "nrbp rbo rbp1 compat",
+    "RBP, iRBU": "bpm inst insq",
+    "Count": "numret",
+    "": "numq numrel",
+    "EEL": "infairness",
+    "Share": "coverage",
 }
+#: The same by their plain names: which of ours come near.
+ELSEWHERE = {name: nearest for nearest, names in _NEAREST.items() for name in names.split()}
 
 
 def check_measures(texts: list[str]) -> None:
@@ -91,38 +67,37 @@ def read_signed(text: str, read: Any) -> Any:
     try:
         return parse_term(text, read=read)
     except TermError as error:
-        told = str(error)
-        if "cannot be read" in told or "not a condition" in told:
-            strange = re.search(r"=>|=<|<>|[≤≥≠]|(?<![<>=!])=(?!=)(?=\s*[-+.\d]+\s*$)", text)
-            meant = f" Write {_SIGN_MEANT[strange[0]]} instead of {strange[0]}." if strange else ""
-            told = (
+        message = str(error)
+        if "cannot be read" in message or "not a condition" in message:
+            sign = re.search(r"=>|=<|<>|[≤≥≠]|(?<![<>=!])=(?!=)(?=\s*[-+.\d]+\s*$)", text)
+            hint = f" Write {_SIGN_MEANT[sign[0]]} instead of {sign[0]}." if sign else ""
+            message = (
                 f"{text!r} is not a condition. Accepted: a measure, a sign ({', '.join(SIGNS)}) and a number, such as "
-                f"nDCG@10 < 0.3.{meant}"
+                f"nDCG@10 < 0.3.{hint}"
             )
-        raise TermError(_inner(error) or told) from None
+        raise TermError(_inner(error) or message) from None
 
 
 def foreign(text: str) -> str | None:
     """The message for a name that other programs have for a measure."""
-    found = re.fullmatch(r"\s*([A-Za-z1][\w\- ]*?)(?:[_.@ ]?(\d+))?\s*(?:\(.*\))?\s*(?:@\s*(\d+))?\s*", text)
+    parts = re.fullmatch(r"\s*([A-Za-z1][\w\- ]*?)(?:[_.@ ]?(\d+))?\s*(?:\(.*\))?\s*(?:@\s*(\d+))?\s*", text)
     measures = registered("measure")
-    if found is None or re.split(r"[(@]", text)[0].strip() in {*measures, *aliases()}:
+    if parts is None or re.split(r"[(@]", text)[0].strip() in {*measures, *aliases()}:
         return None
-    word, name = found[1] + (found[2] or ""), found[1]
-    plain = _plain(name)
-    ours = {_plain(also): n for n, cls in measures.items() for also in _names(cls)}
-    cutoff = next((f"@{n}" for n in (found[3], found[2]) if n), "")
-    if cutoff == "@1" and f"{plain}1" in _ELSEWHERE and not re.search(r"[_.@]", text):
-        plain, cutoff = f"{plain}1", ""
-    shown = text.strip() if found[2] else word
+    word, number, cutoff = parts.groups()
+    ours = {plain_name(name): own for own, cls in measures.items() for name in _names(cls)}
+    plain, k = plain_name(word), cutoff or number
+    if k == "1" and f"{plain}1" in ELSEWHERE and not re.search(r"[_.@]", text):
+        plain, k = f"{plain}1", None
+    shown = text.strip() if number else word
     if plain in ours:
         return (
-            f"there is no measure {shown!r}. Here it is written {ours[plain]}{cutoff}; "
+            f"there is no measure {shown!r}. Here it is written {ours[plain]}{f'@{k}' if k else ''}; "
             f"'lightmeter measures {ours[plain]}' shows all about it."
         )
-    if plain in _ELSEWHERE:
-        near = f" The nearest: {_ELSEWHERE[plain]}." if _ELSEWHERE[plain] else ""
-        return f"the measure {shown!r} is not in this version.{near} 'lightmeter measures' lists those there are."
+    if plain in ELSEWHERE:
+        nearest = f" The nearest: {ELSEWHERE[plain]}." if ELSEWHERE[plain] else ""
+        return f"lightmeter has no measure {shown!r}.{nearest} 'lightmeter measures' lists those it has."
     return None
 
 
@@ -131,15 +106,21 @@ def _names(cls: type[Term]) -> tuple[str, ...]:
     return (cls.__name__, *cls.__dict__.get("aliases", ()), *cls.__dict__.get("known_as", ()))
 
 
-def _plain(name: str) -> str:
-    """A name in small letters, without marks."""
+def plain_name(name: str) -> str:
+    """A name in small letters, without marks.
+
+    Examples
+    --------
+    >>> plain_name("Recip_Rank")
+    'reciprank'
+    """
     return re.sub(r"[\W_]", "", name).lower()
 
 
 def _inner(error: TermError) -> str | None:
     """The same for a name within a term, by the message of the one that was not found."""
-    found = re.match(r"there is no (?:measure|term) '([^']*)'", str(error))
-    return foreign(found[1]) if found else None
+    name = re.match(r"there is no (?:measure|term) '([^']*)'", str(error))
+    return foreign(name[1]) if name else None
 
 
 def _several(text: str) -> str | None:

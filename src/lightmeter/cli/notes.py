@@ -31,13 +31,13 @@ def result_lines(collection: Collection, result: Result, notes: list[str]) -> li
 
 
 def weights_like_a_policy(collection: Collection, policy: str | None) -> list[str]:
-    """Runs that are taken as draws, while their weights sum to 1 in every query, as those of a whole policy do.
+    """A warning for each run that is read as sampled rankings while its weights sum to 1, as those of a policy do.
 
-    Told with --quiet too, since values depend on it; whoever names a ``policy`` has decided.
+    It is printed with --quiet too, since values depend on it; who names a ``policy`` has decided.
     """
     if policy is not None:
         return []
-    found = []
+    warnings = []
     for name, run in collection.runs.items():
         several = len(run.query) > distinct(run.query)  # one ranking of weight 1 is the same as draw and as policy
         if (
@@ -46,12 +46,12 @@ def weights_like_a_policy(collection: Collection, policy: str | None) -> list[st
             and np.allclose(np.bincount(run.query, weights=run.weight)[run.query], 1, atol=1e-6)
         ):
             whole = Samples(weight="probability")
-            found.append(
-                f"warning: {name}: its weights sum to 1 in every query and are taken as those of draws; if these "
-                f'rankings are the whole policy, as rerank writes it, values differ: --policy "{whole}"; if they are '
-                f'draws: --policy "{Samples()}"'
+            warnings.append(
+                f"warning: {name}: its weights sum to 1 in every query, and its rankings are read as sampled ones "
+                f'(--policy "{Samples()}"). If they are a whole policy, as rerank writes it, type --policy "{whole}", '
+                "which gives other values."
             )
-    return found
+    return warnings
 
 
 _NO_TARGET: Any = object()
@@ -59,7 +59,7 @@ _NO_TARGET: Any = object()
 
 def targets_of(collection: Collection, result: Result) -> dict[str, str]:
     """For each attribute of which measures have different targets, which measure has which."""
-    found: dict[str, dict[str, list[str]]] = {}
+    measures: dict[str, dict[str, list[str]]] = {}
     for measure in dict.fromkeys(with_components(result.measures)):
         by, target = measure.attribute, getattr(measure, "target", _NO_TARGET)
         of_groups = target is None or isinstance(target, str) or (isinstance(target, Target) and target.of_groups)
@@ -70,10 +70,10 @@ def targets_of(collection: Collection, result: Result) -> dict[str, str]:
 
         if isinstance(measure, ExposureMeasure):
             continue
-        found.setdefault(by, {}).setdefault(str(target_term(target, by, collection)), []).append(str(measure))
+        measures.setdefault(by, {}).setdefault(str(target_term(target, by, collection)), []).append(str(measure))
     return {
         by: " and ".join(f"{target} for {_some(names)}" for target, names in targets.items())
-        for by, targets in found.items()
+        for by, targets in measures.items()
         if len(targets) > 1
     }
 
@@ -83,9 +83,9 @@ def _some(names: list[str]) -> str:
 
 
 def conventions_line(result: Result, targets: dict[str, str] | None = None) -> str:
-    """The conventions in force in one line; runs that differ are told as a range.
+    """The conventions in force in one line; where runs differ, a range.
 
-    ``targets`` tells of attributes with several targets which measure has which.
+    ``targets`` says of attributes with several targets which measure has which.
     """
     parts = []
     shares = result.manifest.get("unknown", {})
@@ -115,10 +115,9 @@ def _ends(shares: dict[str, dict[str, float]], what: str) -> str:
 
 
 def _short_missing(rule: str, result: Result) -> str:
-    gone = sum(1 for here in result.answered.values() if not here.all())
-    return rule.partition("; ")[0] + (
-        f"; {gone} of {len(result.answered)} runs leave queries unanswered" if gone else ""
-    )
+    incomplete = sum(1 for answered in result.answered.values() if not answered.all())
+    runs = f"; {incomplete} of {len(result.answered)} runs leave queries unanswered" if incomplete else ""
+    return rule.partition("; ")[0] + runs
 
 
 def result_notes(result: Result) -> list[str]:
@@ -132,7 +131,7 @@ def _across(result: Result) -> list[str]:
     """Which measures have one value for all queries, and why it is undefined or what it leaves out."""
     lines = []
     for measure in dict.fromkeys(c.measure for c in result.cells if c.across is not None):
-        lines.append(f"{measure}: one value for all queries together, none by query")
+        lines.append(f"{measure}: one value for all queries together, and none per query")
         for cell in (c for c in result.cells if c.measure == measure):
             reason = result.mean_of(cell).reason
             if reason is not None:
@@ -152,7 +151,7 @@ def _counts(result: Result) -> list[str]:
     groups: dict[tuple[str, int, str], list[str]] = {}
     for (measure, group, n), runs in less.items():
         groups.setdefault((measure, n, _runs(result, runs)), []).extend([] if group is None else [group])
-    lines = [f"n = {total} {'query' if total == 1 else 'queries'}" + (", but for:" if less else "")]
+    lines = [f"n = {total} {'query' if total == 1 else 'queries'}" + (", except:" if less else "")]
     return lines + [f"  n = {n} for {_titled(measure, names)}: {runs}" for (measure, n, runs), names in groups.items()]
 
 
@@ -162,10 +161,11 @@ def _titled(measure: str, groups: list[str]) -> str:
 
 def _answered(result: Result) -> list[str]:
     total = len(result.queries)
-    counts = {run: int(here.sum()) for run, here in result.answered.items()}
+    counts = {run: int(answered.sum()) for run, answered in result.answered.items()}
     if all(n == total for n in counts.values()):
-        return [f"answered {total}/{total}" + (" by every run" if len(counts) > 1 else "")]
-    return ["answered: " + ", ".join(f"{run} {n}/{total}" for run, n in counts.items())]
+        queries = f"all {total} queries" if total > 1 else "the query"
+        return [f"{'every run' if len(counts) > 1 else 'the run'} answers {queries}"]
+    return [f"queries answered, of {total}: " + ", ".join(f"{run} {n}" for run, n in counts.items())]
 
 
 def _directions(result: Result) -> list[str]:
@@ -174,30 +174,32 @@ def _directions(result: Result) -> list[str]:
         way: list(dict.fromkeys(type(m).__name__ for m in result.measures if m.better == way))
         for way in ("higher", "lower")
     }
-    told = [f"{way} is better: {', '.join(names)}" for way, names in ways.items() if names]
-    return ["; ".join(told)] if told else []
+    lines = [f"{way} is better: {', '.join(names)}" for way, names in ways.items() if names]
+    return ["; ".join(lines)] if lines else []
 
 
 def _reasons(result: Result) -> list[str]:
-    """One line a measure and reason: what is undefined, and what has a value all the same."""
-    found: dict[tuple[str, str | None, str, bool], Counter[str]] = {}
+    """One line per measure and reason: what is undefined, and what has a value nevertheless."""
+    counted: dict[tuple[str, str | None, str, bool], Counter[str]] = {}
     for cell in result.cells:
         if cell.values.reason is None or cell.across is not None:
             continue
         reasons = cell.values.reason
-        some = np.array([r is not None for r in reasons], dtype=bool)
-        measure, lost = str(cell.measure), np.isnan(cell.values.value[some]).tolist()
-        for (reason, undefined), n in Counter(zip(reasons[some].tolist(), lost, strict=True)).items():
-            found.setdefault((measure, cell.group, str(reason), undefined), Counter())[cell.run] += n
+        with_reason = np.array([r is not None for r in reasons], dtype=bool)
+        undefined_values = np.isnan(cell.values.value[with_reason]).tolist()
+        for (reason, undefined), n in Counter(
+            zip(reasons[with_reason].tolist(), undefined_values, strict=True)
+        ).items():
+            counted.setdefault((str(cell.measure), cell.group, str(reason), undefined), Counter())[cell.run] += n
     alike: dict[tuple[str, str, bool, str], list[str]] = {}
-    for (measure, group, reason, lost), counts in found.items():
-        key = measure, reason, lost, _numbers(result, counts)
+    for (measure, group, reason, undefined), counts in counted.items():
+        key = measure, reason, undefined, _numbers(result, counts)
         alike.setdefault(key, []).extend([] if group is None else [group])
     lines = []
-    for (measure, reason, lost, numbers), groups in alike.items():
+    for (measure, reason, undefined, numbers), groups in alike.items():
         words = f"{reason} ({REASONS[reason]})" if reason in REASONS else reason
-        what = "undefined, " if lost else "counted all the same, "
-        what = "" if lost and reason == "undefined" else what  # once will do
+        what = "undefined, " if undefined else "counted nevertheless, "
+        what = "" if undefined and reason == "undefined" else what  # once will do
         each = "for each, " if len(groups) > 1 else ""
         lines.append(f"{_titled(measure, groups)}: {what}{words}: {each}{numbers}")
     return lines
