@@ -70,9 +70,18 @@ def test_ties_are_random_by_default() -> None:
             "no exact exposure",
         ),
         (lambda: lm.rank_marginals([1.0], "Oracle"), "Accepted: PlackettLuce"),
-        (lambda: lm.rank_marginals([[[1.0]]]), "array of finite numbers"),
+        (lambda: lm.rank_marginals([[[1.0]]]), r"shape \[n\] or \[queries, n\] .* got shape \(1, 1, 1\)"),
     ],
 )
 def test_refused(call: Any, told: str) -> None:
     with pytest.raises(lm.LightmeterError, match=told):
         call()
+
+
+def test_none_is_the_default() -> None:
+    plain = lm.expected_exposure([2.0, 1.0], policy=None, user=None, cutoff=None)
+    assert plain.tolist() == lm.expected_exposure([2.0, 1.0]).tolist() == [1.0, 0.5]
+    assert lm.rank_marginals([1.0], policy=None).shape == (1, 20)
+    for cutoff in (0, 1.5, True):
+        with pytest.raises(lm.LightmeterError, match=f"cutoff is {cutoff!r}. Accepted: a whole number"):
+            lm.expected_exposure([2.0, 1.0], cutoff=cutoff)

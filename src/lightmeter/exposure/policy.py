@@ -5,13 +5,14 @@ Expected exposure and rank marginals of arrays, for those who have no collection
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lightmeter.arrays import Floats
-from lightmeter.errors import LightmeterError, TermError
+from lightmeter.errors import LightmeterError, TermError, whole_number
 from lightmeter.models.policies import Oracle, PlackettLuce, Policy, RankTransposition, Samples, Static
 from lightmeter.models.targets import Uniform
 from lightmeter.models.users import User
@@ -43,6 +44,7 @@ def is_exact(policy: Policy, user: User) -> bool:
     return not isinstance(policy, RankTransposition) or not user.by_document
 
 
+@singledispatch
 def policy_exposure(policy: Policy, score: Floats, grade: Floats, user: User, cutoff: int | None = None) -> Floats:
     """Expected exposure of documents in the order of a base ranking.
 
@@ -60,33 +62,60 @@ def policy_exposure(policy: Policy, score: Floats, grade: Floats, user: User, cu
     array
         ``[queries, n]``; 0 where there is no document.
     """
-    from lightmeter.exposure.luce import luce_exposure
-    from lightmeter.exposure.marginals import luce_exposure_cut, luce_exposure_view
-    from lightmeter.exposure.ties import blocks_by_score, oracle_exposure, tied_exposure, uniform_exposure
+    raise TypeError(f"no exact exposure under {policy}")
+
+
+@policy_exposure.register(Static)
+def _under_static(policy: Static, score: Floats, grade: Floats, user: User, cutoff: int | None = None) -> Floats:
+    from lightmeter.exposure.ties import blocks_by_score, tied_exposure
+
+    return tied_exposure(blocks_by_score(score), _marked(score, grade), user, cutoff)
+
+
+@policy_exposure.register(Uniform)
+def _under_uniform(policy: Uniform, score: Floats, grade: Floats, user: User, cutoff: int | None = None) -> Floats:
+    from lightmeter.exposure.ties import uniform_exposure
+
+    return uniform_exposure(_marked(score, grade), user, cutoff)
+
+
+@policy_exposure.register(Oracle)
+def _under_oracle(policy: Oracle, score: Floats, grade: Floats, user: User, cutoff: int | None = None) -> Floats:
+    from lightmeter.exposure.ties import oracle_exposure
+
+    return oracle_exposure(_marked(score, grade), user, cutoff)
+
+
+@policy_exposure.register(RankTransposition)
+def _under_transposition(
+    policy: RankTransposition, score: Floats, grade: Floats, user: User, cutoff: int | None = None
+) -> Floats:
     from lightmeter.exposure.transposition import transposition_exposure
 
-    there = ~np.isnan(score)
     width = score.shape[1]
-    marked = np.where(there, grade, np.nan)
-    if isinstance(policy, Static):
-        return tied_exposure(blocks_by_score(score), marked, user, cutoff)
-    if isinstance(policy, Uniform):
-        return uniform_exposure(marked, user, cutoff)
-    if isinstance(policy, Oracle):
-        return oracle_exposure(marked, user, cutoff)
     seen = width if cutoff is None else min(width, cutoff)
-    if isinstance(policy, RankTransposition):
-        view = np.zeros(width)
-        view[:seen] = user.view_at(np.arange(1.0, seen + 1))
-        return transposition_exposure(view, policy.theta, there.sum(axis=1))
-    if not isinstance(policy, PlackettLuce):
-        raise TypeError(f"no exact exposure under {policy}")
+    view = np.zeros(width)
+    view[:seen] = user.view_at(np.arange(1.0, seen + 1))
+    return transposition_exposure(view, policy.theta, (~np.isnan(score)).sum(axis=1))
+
+
+@policy_exposure.register(PlackettLuce)
+def _under_luce(policy: PlackettLuce, score: Floats, grade: Floats, user: User, cutoff: int | None = None) -> Floats:
+    from lightmeter.exposure.luce import luce_exposure
+    from lightmeter.exposure.marginals import luce_exposure_cut, luce_exposure_view
+
+    seen = score.shape[1] if cutoff is None else min(score.shape[1], cutoff)
     y = log_weights(policy, score)
     if cutoff is None and user.has_continuation:
         return luce_exposure(y, user.continuation(grade))
     if user.by_document:
         return luce_exposure_cut(y, user.continuation(grade), seen)
     return luce_exposure_view(y, user.view_at(np.arange(1.0, seen + 1)))
+
+
+def _marked(score: Floats, grade: Floats) -> Floats:
+    """Grades, NaN where there is no document."""
+    return np.where(np.isnan(score), np.nan, grade)
 
 
 def expected_exposure(
@@ -108,7 +137,7 @@ def expected_exposure(
         Such as ``PlackettLuce(alpha=1.0, scores='raw')``, or its notation; by default ``Static(ties='expected')``:
         documents of equal scores in random order.
     user
-        Such as ``RBP(p=0.5)``, or its notation.
+        Such as ``RBP(p=0.5)``, which is the default, or its notation.
     cutoff
         Rank below which nothing is seen, or None.
 
@@ -129,11 +158,15 @@ def expected_exposure(
     >>> lm.expected_exposure([0.0, 0.0], policy=policy, user=lm.RBP(p=0.5)).round(6).tolist()
     [0.75, 0.75]
     """
-    chosen = _term(policy if policy is not None else Static(ties="expected"), "policy", Policy)
-    reader = _term(user, "user", User)
+    chosen = _term("Static(ties='expected')" if policy is None else policy, "policy", Policy)
+    reader = _term("RBP(p=0.5)" if user is None else user, "user", User)
     score = _numbers("scores", scores)
     if score.ndim not in (1, 2) or np.isinf(score).any():
-        raise LightmeterError("the scores are no [n] or [queries, n] array of finite numbers (NaN for no document).")
+        raise LightmeterError(
+            f"scores must have shape [n] or [queries, n] and be finite (NaN for no document); got shape {score.shape}."
+        )
+    if cutoff is not None:
+        cutoff = whole_number("cutoff", cutoff)
     grade = np.zeros(score.shape) if grades is None else _numbers("grades", grades)
     if grade.shape != score.shape:
         raise LightmeterError(f"scores have the shape {score.shape} and grades {grade.shape}. Accepted: one shape.")
@@ -142,8 +175,7 @@ def expected_exposure(
     if not is_exact(chosen, reader):
         raise LightmeterError(
             f"{chosen} has no exact exposure for {reader}, who reads the documents. Accepted: a user who knows the "
-            "rank "
-            "only, such as RBP(p=0.5); or lightmeter.evaluate, which draws rankings."
+            "rank only, such as RBP(p=0.5); or lightmeter.evaluate, which draws rankings."
         )
     grade = np.maximum(np.where(np.isnan(score), 0.0, grade), 0.0)
     reader = reader.with_max_grade(float(grade.max(initial=0.0)) if grades is not None else None)
@@ -195,30 +227,48 @@ def rank_marginals(scores: ArrayLike, policy: Any = None, depth: int = 20) -> Fl
     >>> lm.rank_marginals([0.0, 0.0], policy=policy, depth=1).round(6).tolist()
     [[0.5], [0.5]]
     """
-    from lightmeter.exposure.marginals import rank_marginals as luce_marginals
-    from lightmeter.exposure.transposition import transposition_marginals
-
     chosen = _term(policy if policy is not None else PlackettLuce(), "policy", Policy)
     score = _numbers("scores", scores)
     if score.ndim not in (1, 2) or np.isinf(score).any():
-        raise LightmeterError("the scores are no [n] or [queries, n] array of finite numbers (NaN for no document).")
-    rows = np.atleast_2d(score)
-    if isinstance(chosen, PlackettLuce):
-        return luce_marginals(log_weights(chosen, rows), depth).reshape(*score.shape, -1)
-    if isinstance(chosen, Uniform):
-        return luce_marginals(np.where(np.isnan(rows), np.nan, 0.0), depth).reshape(*score.shape, -1)
-    if not isinstance(chosen, RankTransposition):
-        raise TermError(
-            f"rank marginals under {chosen} are not given. Accepted: PlackettLuce, RankTransposition, Uniform."
+        raise LightmeterError(
+            f"scores must have shape [n] or [queries, n] and be finite (NaN for no document); got shape {score.shape}."
         )
+    depth = whole_number("depth", depth)
+    return _marginals(chosen, np.atleast_2d(score), depth).reshape(*score.shape, -1)
+
+
+@singledispatch
+def _marginals(policy: Policy, rows: Floats, depth: int) -> Floats:
+    """``[queries, n, depth]``."""
+    raise TermError(f"rank marginals under {policy} are not given. Accepted: PlackettLuce, RankTransposition, Uniform.")
+
+
+@_marginals.register(PlackettLuce)
+def _luce_marginals(policy: PlackettLuce, rows: Floats, depth: int) -> Floats:
+    from lightmeter.exposure.marginals import rank_marginals as luce_marginals
+
+    return luce_marginals(log_weights(policy, rows), depth)
+
+
+@_marginals.register(Uniform)
+def _uniform_marginals(policy: Uniform, rows: Floats, depth: int) -> Floats:
+    from lightmeter.exposure.marginals import rank_marginals as luce_marginals
+
+    return luce_marginals(np.where(np.isnan(rows), np.nan, 0.0), depth)
+
+
+@_marginals.register(RankTransposition)
+def _transposition_marginals(policy: RankTransposition, rows: Floats, depth: int) -> Floats:
+    from lightmeter.exposure.transposition import transposition_marginals
+
     out = np.zeros((*rows.shape, depth))
     order = np.argsort(np.where(np.isnan(rows), np.inf, -rows), axis=1, kind="stable")
     lengths = (~np.isnan(rows)).sum(axis=1)
     for n in np.unique(lengths[lengths > 0]):  # queries of one length share their marginals
         mine = np.flatnonzero(lengths == n)
-        by_rank = transposition_marginals(int(n), chosen.theta, depth)
+        by_rank = transposition_marginals(int(n), policy.theta, depth)
         out[mine[:, None], order[mine, :n], : by_rank.shape[1]] = by_rank
-    return out.reshape(*score.shape, -1)
+    return out
 
 
 def _term(given: Any, kind: str, base: type) -> Any:

@@ -12,6 +12,7 @@ errors leave one ranking out in turn.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from lightmeter.data.values import Values, sum_by
 from lightmeter.exposure.policy import log_weights
 from lightmeter.exposure.ties import blocks_by_score
 from lightmeter.exposure.transposition import sample_transpositions
-from lightmeter.models.policies import PlackettLuce, Policy, RankTransposition, Static
+from lightmeter.models.policies import Oracle, PlackettLuce, Policy, RankTransposition, Static
 from lightmeter.models.targets import Uniform
 
 #: Places drawn at a time; it decides which random numbers a query gets, so it is part of what a seed means.
@@ -58,6 +59,7 @@ def sample_rankings(policy: Policy, ranked: Ranked, samples: int, seed: int) -> 
     return Ranked(ranked.collection, ranked.run, order, offsets, np.repeat(ranked.query, samples))
 
 
+@singledispatch
 def _permutations(
     policy: Policy,
     ranked: Ranked,
@@ -67,23 +69,58 @@ def _permutations(
     rng: np.random.Generator,
 ) -> Integers:
     """``[rankings, samples, places]``: the place in the base ranking of each place drawn; missing ones last."""
-    shape = (there.shape[0], samples, there.shape[1])
-    if isinstance(policy, RankTransposition):
-        out = np.broadcast_to(np.arange(shape[2]), shape).copy()
-        lengths = there.sum(axis=1)
-        for n in np.unique(lengths):  # queries of one length share their permutations
-            out[lengths == n, :, :n] = sample_transpositions(rng, int(n), policy.theta, samples)
-        return out
-    noise = rng.random(shape)
-    if isinstance(policy, PlackettLuce):
-        # the greatest of log-weights with Gumbel noise comes first
-        key = np.log(-np.log(noise)) - log_weights(policy, np.where(there, ranked.run.score[rows], np.nan))[:, None, :]
-    elif isinstance(policy, Uniform):
-        key = noise
-    else:  # blocks in random order: of tied scores, or of the oracle's grades
-        above = ranked.run.score[rows] if isinstance(policy, Static) else _grades(ranked, rows)
-        key = 2.0 * blocks_by_score(np.where(there, above, np.nan))[:, None, :] + noise
+    key = _keys(policy, ranked, rows, there, rng.random((there.shape[0], samples, there.shape[1])))
     return np.argsort(np.where(there[:, None, :], key, np.inf), axis=2, kind="stable")
+
+
+@_permutations.register(RankTransposition)
+def _transposed(
+    policy: RankTransposition,
+    ranked: Ranked,
+    rows: Integers,
+    there: Booleans,
+    samples: int,
+    rng: np.random.Generator,
+) -> Integers:
+    shape = (there.shape[0], samples, there.shape[1])
+    out = np.broadcast_to(np.arange(shape[2]), shape).copy()
+    lengths = there.sum(axis=1)
+    for n in np.unique(lengths):  # queries of one length share their permutations
+        out[lengths == n, :, :n] = sample_transpositions(rng, int(n), policy.theta, samples)
+    return out
+
+
+@singledispatch
+def _keys(policy: Policy, ranked: Ranked, rows: Integers, there: Booleans, noise: Floats) -> Floats:
+    """``[rankings, samples, ranks]``: the order of the documents, by rising keys, from noise in [0, 1)."""
+    raise TypeError(f"no rankings are sampled from {policy}")
+
+
+@_keys.register(PlackettLuce)
+def _luce_keys(policy: PlackettLuce, ranked: Ranked, rows: Integers, there: Booleans, noise: Floats) -> Floats:
+    # the greatest of log-weights with Gumbel noise comes first
+    weights = log_weights(policy, np.where(there, ranked.run.score[rows], np.nan))
+    return np.log(-np.log(noise)) - weights[:, None, :]
+
+
+@_keys.register(Uniform)
+def _uniform_keys(policy: Uniform, ranked: Ranked, rows: Integers, there: Booleans, noise: Floats) -> Floats:
+    return noise
+
+
+@_keys.register(Static)
+def _tied_keys(policy: Static, ranked: Ranked, rows: Integers, there: Booleans, noise: Floats) -> Floats:
+    return _block_keys(ranked.run.score[rows], there, noise)
+
+
+@_keys.register(Oracle)
+def _graded_keys(policy: Oracle, ranked: Ranked, rows: Integers, there: Booleans, noise: Floats) -> Floats:
+    return _block_keys(_grades(ranked, rows), there, noise)
+
+
+def _block_keys(above: Floats, there: Booleans, noise: Floats) -> Floats:
+    """Blocks of equal values from high to low, each in random order."""
+    return 2.0 * blocks_by_score(np.where(there, above, np.nan))[:, None, :] + noise
 
 
 def _grades(ranked: Ranked, rows: Integers) -> Floats:

@@ -34,7 +34,6 @@ from lightmeter.errors import LightmeterError
 from lightmeter.exposure.sampling import Mixture
 from lightmeter.measures.block import Block
 from lightmeter.measures.context import Context
-from lightmeter.models.policies import Samples
 from lightmeter.models.users import User
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def _mixture(context: Context, ranked: Ranked) -> Mixture:
     query, queries = ranked.query, len(context.collection.queries)
     drawn = np.ones(len(query), dtype=bool) if ranked.weight is None else ranked.weight > 0
     count = np.bincount(query[drawn], minlength=queries).astype(np.float64)
-    meaning = context.policy.weight if isinstance(context.policy, Samples) else "sampling"
+    meaning = getattr(context.policy, "weight", "sampling")
     weight = np.ones(len(query)) if ranked.weight is None else ranked.weight
     total = sum_by(query, weight, queries)
     if ranked.weight is not None and ranked.sampled:

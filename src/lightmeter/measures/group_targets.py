@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from lightmeter.data.ids import values_of
 from lightmeter.data.membership import Distribution, Triple
 from lightmeter.data.values import sum_by
 from lightmeter.errors import LightmeterError, TermError, suggest
-from lightmeter.models.targets import SHORTHANDS, Given, Pool, Relevant, Target, Uniform
+from lightmeter.models.targets import SHORTHANDS, Given, Pool, Relevant, Scope, Target, Uniform
 
 if TYPE_CHECKING:
     from lightmeter.data.rankings import Ranked
@@ -38,7 +39,7 @@ def target_term(target: Target | str | None, by: str, collection: Collection) ->
         raise TermError(
             f"{target} is a target of exposure; a distribution over groups is needed here: {', '.join(SHORTHANDS)}."
         )
-    if isinstance(target, Given) and target.file is not None:
+    if getattr(target, "file", None) is not None:
         raise TermError(
             f"{target} names a table of target exposures, and shares of groups are needed here. Give them with "
             "--targets FILE (in Python: targets=), and write target='given'."
@@ -49,44 +50,69 @@ def target_term(target: Target | str | None, by: str, collection: Collection) ->
 def distribution(context: Context, target: Target | str | None, by: str, run: str) -> Distribution:
     """The target distribution of an attribute for one run; runs share it unless the target says otherwise."""
     term = target_term(target, by, context.collection)
-    own = run if isinstance(term, Pool) and term.of == "run" else None
+    own = run if getattr(term, "of", None) == "run" else None
     return context.once(("distribution", term, by, own), lambda: _resolve(context, term, by, run))
 
 
 def _resolve(context: Context, term: Target, by: str, run: str) -> Distribution:
-    attribute = context.collection.attribute(by)
-    size = len(attribute.values)
-    if isinstance(term, Uniform) and term.values == "all":
-        return Distribution.one(np.full(size, 1.0 / size))
-    if isinstance(term, Given):
-        return _given(context.collection, attribute)
-    queries = len(context.collection.queries)
-    if isinstance(term, Relevant):
-        query, value, mass = _relevant(context, attribute)
-        reason = "no_relevant"
-    elif isinstance(term, Pool) and term.of == "groups":
-        entries = np.arange(len(attribute.index.ids))
-        position, codes, mass = attribute.pairs(entries, split=True)
-        value = codes.astype(np.int64)
-        query = np.zeros(len(position), dtype=np.int64)
-        if attribute.index.group is not None:
-            query = attribute.index.group[position].astype(np.int64)
-            counts = context.collection.counts[query]
-            query, value, mass = query[counts], value[counts], mass[counts]
-        if not attribute.by_query or term.scope == "collection":
-            return _all_alike(value, mass, size)
-        reason = "no_known_member"
-    else:
-        depth = term.depth if isinstance(term, Pool) else None
-        query, value, mass = _pooled(context, attribute, _runs(context, term, run), depth)
-        reason = "no_known_member"
-    if isinstance(term, Uniform):
-        width = int(value.max(initial=0)) + 1
-        of, which = np.divmod(values_of(query.astype(np.int64) * width + value), width)
-        return Distribution.by_query(of, which, np.ones(len(of)), queries, reason)
-    if getattr(term, "scope", "query") == "collection":
-        return _all_alike(value, mass, max(size, int(value.max(initial=0)) + 1))
-    return Distribution.by_query(query, value, mass, queries, reason)
+    return _shares(term, context, context.collection.attribute(by), run)
+
+
+@singledispatch
+def _shares(term: Target, context: Context, attribute: Attribute, run: str) -> Distribution:
+    """The shares of an attribute's values that a target wants."""
+    raise TermError(f"{term} is no target for groups. Accepted: {', '.join(SHORTHANDS)}.")
+
+
+@_shares.register(Given)
+def _given_shares(term: Given, context: Context, attribute: Attribute, run: str) -> Distribution:
+    return _given(context.collection, attribute)
+
+
+@_shares.register(Uniform)
+def _uniform_shares(term: Uniform, context: Context, attribute: Attribute, run: str) -> Distribution:
+    if term.values == "all":
+        return Distribution.one(np.full(len(attribute.values), 1.0 / len(attribute.values)))
+    query, value, _ = _pooled(context, attribute, _runs(context, term, run), None)
+    width = int(value.max(initial=0)) + 1
+    of, which = np.divmod(values_of(query.astype(np.int64) * width + value), width)
+    return Distribution.by_query(of, which, np.ones(len(of)), len(context.collection.queries), "no_known_member")
+
+
+@_shares.register(Relevant)
+def _relevant_shares(term: Relevant, context: Context, attribute: Attribute, run: str) -> Distribution:
+    return _scoped(term.scope, context, attribute, _relevant(context, attribute), "no_relevant")
+
+
+@_shares.register(Pool)
+def _pool_shares(term: Pool, context: Context, attribute: Attribute, run: str) -> Distribution:
+    if term.of != "groups":
+        pooled = _pooled(context, attribute, _runs(context, term, run), term.depth)
+        return _scoped(term.scope, context, attribute, pooled, "no_known_member")
+    position, codes, mass = attribute.pairs(np.arange(len(attribute.index.ids)), split=True)
+    value = codes.astype(np.int64)
+    query = np.zeros(len(position), dtype=np.int64)
+    if attribute.index.group is not None:
+        query = attribute.index.group[position].astype(np.int64)
+        counts = context.collection.counts[query]
+        query, value, mass = query[counts], value[counts], mass[counts]
+    if not attribute.by_query or term.scope == "collection":
+        return _all_alike(value, mass, len(attribute.values))
+    return Distribution.by_query(query, value, mass, len(context.collection.queries), "no_known_member")
+
+
+def _scoped(
+    scope: Scope,
+    context: Context,
+    attribute: Attribute,
+    memberships: Triple,
+    reason: str,
+) -> Distribution:
+    """Shares of (query, value, mass), in each query or in all together."""
+    query, value, mass = memberships
+    if scope == "collection":
+        return _all_alike(value, mass, max(len(attribute.values), int(value.max(initial=0)) + 1))
+    return Distribution.by_query(query, value, mass, len(context.collection.queries), reason)
 
 
 def _all_alike(value: NDArray[np.integer], mass: Floats, size: int) -> Distribution:
@@ -159,7 +185,7 @@ def _relevant(context: Context, attribute: Attribute) -> Triple:
 
 
 def _runs(context: Context, term: Target, run: str) -> list[Ranked]:
-    of = term.of if isinstance(term, Pool) else "union"
+    of = getattr(term, "of", "union")
     if of == "union":
         return list(context.ranked.values())
     name = run if of == "run" else of

@@ -13,6 +13,7 @@ cells that differ from it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -125,28 +126,46 @@ def target_entries(context: Context, target: Target, user: User, cutoff: int | N
 
 
 def _target(context: Context, target: Target, user: User, cutoff: int | None) -> Entries:
-    judgments, cat = _judgments(context), catalogue(context)
-    queries = len(context.collection.queries)
-    if isinstance(target, Equal) and not user.by_document:
-        seen = cat.size if cutoff is None else min(cutoff, cat.size)
-        base = np.full(queries, user.view_at(np.arange(1.0, seen + 1)).sum() / cat.size)
-        none = np.zeros(0, dtype=np.int64)
-        return Entries(base, none, none, np.zeros(0))
-    if isinstance(target, Ideal):
-        return _ideal(judgments, cat, target, user, cutoff, queries)
-    if isinstance(target, Given):
-        value = target_exposure(context, target, user, cutoff).judged
-        some = np.flatnonzero(value)
-        return Entries(np.zeros(queries), judgments.query[some].astype(np.int64), cat.judged[some], value[some])
+    return _entries(target, context, _judgments(context), catalogue(context), user, cutoff)
+
+
+@singledispatch
+def _entries(
+    target: Target, context: Context, judgments: Judgments, cat: Catalogue, user: User, cutoff: int | None
+) -> Entries:
     raise TermError(
         f"the target {target} has no form for all documents and {user}. Accepted: Ideal, Given(file='..') or, for a "
         "position model such as RBP(p=0.8), Equal."
     )
 
 
-def _ideal(
-    judgments: Judgments, cat: Catalogue, target: Ideal, user: User, cutoff: int | None, queries: int
+@_entries.register(Equal)
+def _equal(
+    target: Equal, context: Context, judgments: Judgments, cat: Catalogue, user: User, cutoff: int | None
 ) -> Entries:
+    if user.by_document:
+        return _entries.dispatch(Target)(target, context, judgments, cat, user, cutoff)
+    seen = cat.size if cutoff is None else min(cutoff, cat.size)
+    base = np.full(len(context.collection.queries), user.view_at(np.arange(1.0, seen + 1)).sum() / cat.size)
+    none = np.zeros(0, dtype=np.int64)
+    return Entries(base, none, none, np.zeros(0))
+
+
+@_entries.register(Given)
+def _given(
+    target: Given, context: Context, judgments: Judgments, cat: Catalogue, user: User, cutoff: int | None
+) -> Entries:
+    value = target_exposure(context, target, user, cutoff).judged
+    some = np.flatnonzero(value)
+    base = np.zeros(len(context.collection.queries))
+    return Entries(base, judgments.query[some].astype(np.int64), cat.judged[some], value[some])
+
+
+@_entries.register(Ideal)
+def _ideal(
+    target: Ideal, context: Context, judgments: Judgments, cat: Catalogue, user: User, cutoff: int | None
+) -> Entries:
+    queries = len(context.collection.queries)
     rows = np.flatnonzero(judgments.gain > 0)
     rows = rows[np.lexsort((-judgments.gain[rows], judgments.query[rows]))]
     query, gain = judgments.query[rows].astype(np.int64), judgments.gain[rows]

@@ -10,12 +10,13 @@ document and one number a query for all its other candidates.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lightmeter.arrays import Floats, Integers, Objects
+from lightmeter.arrays import Booleans, Floats, Integers, Objects
 from lightmeter.data.attributes import Attribute
 from lightmeter.data.ids import IdIndex
 from lightmeter.data.judgments import Judgments
@@ -138,41 +139,60 @@ def _judgments(context: Context) -> Judgments:
 def _resolve(context: Context, target: Target, user: User, cutoff: int | None) -> TargetExposure:
     judgments = _judgments(context)
     queries = len(context.collection.queries)
-    reason = np.full(queries, None, dtype=object)
-    relevant = judgments.relevant(np.nextafter(0, 1))
-    if isinstance(target, Ideal):
-        reason[relevant == 0] = "no_relevant"
-        judged, other = _ideal(context, judgments, target, user, cutoff)
-    elif isinstance(target, Equal | Proportional):
-        power = target.power if isinstance(target, Proportional) else 0.0
-        merit = np.power(judgments.gain, power) if power else np.ones(len(judgments.gain))
-        if isinstance(target, Proportional):
-            merit = np.where(judgments.gain > 0, merit, 0.0)
-            reason[relevant == 0] = "no_relevant"
-        scale = _scale(context, judgments, user, cutoff, merit, 1.0 if isinstance(target, Equal) else 0.0)
-        judged, other = merit * scale[judgments.query], scale if isinstance(target, Equal) else np.zeros(queries)
-    elif isinstance(target, Given):
-        judged, other = _given(context, judgments, target, reason), np.zeros(queries)
-    else:
-        raise TermError(
-            f"{target} is a target for groups. Accepted for exposure: Ideal, Equal, Proportional or Given(file='..')."
-        )
+    judged, other, reason = _exposures(target, context, judgments, user, cutoff)
     square = sum_by(judgments.query, judged**2, queries)
     if other.any():
         square += np.bincount(others(context).query, minlength=queries) * other**2
     return TargetExposure(judged, other, square, reason)
 
 
-def _ideal(
-    context: Context, judgments: Judgments, target: Ideal, user: User, cutoff: int | None
-) -> tuple[Floats, Floats]:
+_Exposures = tuple[Floats, Floats, Objects]
+
+
+@singledispatch
+def _exposures(target: Target, context: Context, judgments: Judgments, user: User, cutoff: int | None) -> _Exposures:
+    """Target of each judgment, of each unjudged candidate by query, and why a query has none."""
+    raise TermError(
+        f"{target} is a target for groups. Accepted for exposure: Ideal, Equal, Proportional or Given(file='..')."
+    )
+
+
+def _reasons(missing: Booleans, reason: str) -> Objects:
+    """The reason where a query has no target, None elsewhere."""
+    out = np.full(len(missing), None, dtype=object)
+    out[missing] = reason
+    return out
+
+
+def _no_relevant(judgments: Judgments) -> Objects:
+    return _reasons(judgments.relevant(np.nextafter(0, 1)) == 0, "no_relevant")
+
+
+@_exposures.register(Ideal)
+def _ideal(target: Ideal, context: Context, judgments: Judgments, user: User, cutoff: int | None) -> _Exposures:
     level = levels(context)
     zeros = np.zeros(len(level.zeros), dtype=np.int64)
     if target.complete:  # unjudged candidates share the level of grade 0
         zeros = level.zeros + np.bincount(others(context).query, minlength=len(zeros))
     gains, counts = np.column_stack([level.gain, 0.0 * zeros]), np.column_stack([level.count, zeros])
     eps = level_targets(user, gains, counts, cutoff)
-    return eps[judgments.query, level.column], eps[:, -1]
+    return eps[judgments.query, level.column], eps[:, -1], _no_relevant(judgments)
+
+
+@_exposures.register(Equal)
+def _equal(target: Equal, context: Context, judgments: Judgments, user: User, cutoff: int | None) -> _Exposures:
+    merit = np.ones(len(judgments.gain))
+    scale = _scale(context, judgments, user, cutoff, merit, 1.0)
+    return merit * scale[judgments.query], scale, np.full(len(scale), None, dtype=object)
+
+
+@_exposures.register(Proportional)
+def _proportional(
+    target: Proportional, context: Context, judgments: Judgments, user: User, cutoff: int | None
+) -> _Exposures:
+    merit = np.where(judgments.gain > 0, np.power(judgments.gain, target.power), 0.0)
+    scale = _scale(context, judgments, user, cutoff, merit, 0.0)
+    return merit * scale[judgments.query], np.zeros(len(scale)), _no_relevant(judgments)
 
 
 def _scale(
@@ -205,7 +225,8 @@ def _scale(
     return np.divide(supply, total_merit, out=np.zeros(queries), where=total_merit > 0)
 
 
-def _given(context: Context, judgments: Judgments, target: Given, reason: Objects) -> Floats:
+@_exposures.register(Given)
+def _given(target: Given, context: Context, judgments: Judgments, user: User, cutoff: int | None) -> _Exposures:
     from lightmeter.io.tabular import read_named
 
     if target.file is None:
@@ -222,12 +243,11 @@ def _given(context: Context, judgments: Judgments, target: Given, reason: Object
         row = int(missing[0])
         raise LightmeterError(
             f"{target.file}: document {table['doc'][row]!r} of query {table['query'][row]!r} is not judged, so its "
-            "target exposure has no place. "
-            "Add it to the judgments (grade 0 will do)."
+            "target exposure has no place. Add it to the judgments (grade 0 will do)."
         )
-    has = np.bincount(query, minlength=len(reason)) > 0
-    reason[~has] = "no_target"
-    return np.append(table["exposure"].to_numpy(), 0.0)[entry]
+    queries = len(context.collection.queries)
+    reason = _reasons(np.bincount(query, minlength=queries) == 0, "no_target")
+    return np.append(table["exposure"].to_numpy(), 0.0)[entry], np.zeros(queries), reason
 
 
 def group_targets(context: Context, attribute: Attribute, targets: TargetExposure, only_relevant: bool) -> Triple:
