@@ -155,3 +155,14 @@ def test_no_groups_at_all() -> None:
 def test_grades_of_columns() -> None:
     c = lm.load(run=table(grade=[0, 2]))
     assert lm.evaluate(c, [lm.RR()]).cells[0].values.value.tolist() == [0.5]
+
+
+def test_asking_for_an_attribute_changes_nothing() -> None:
+    run = pl.DataFrame({"query": ["q", "q"], "doc": ["a", "b"], "score": [2.0, 1.0], "shop": ["x", "y"]})
+    c = lm.load(run=run, groups={"g": {"a": "f", "b": "m"}})
+    before = dict(c.attributes)
+    both = c.attribute("g & shop")
+    assert both.values == ("f & x", "m & y")
+    assert c.attribute(("g", "shop")) is both
+    assert dict(c.attributes) == before
+    assert list(c.attributes) == ["g"]

@@ -51,7 +51,7 @@ class Reading:
             return None
 
     def proven(self, rows: int) -> bool:
-        """Whether nothing but one separator between fields and one end a line stands at or below the space.
+        """Whether nothing but one separator between fields and one end per line stands at or below the space.
 
         Arrow has seen ``fields - 1`` separators and an end in every line. If no more bytes than these are at or below
         the space (or beyond ASCII), there are no blank lines, carriage returns, other blanks or control characters; and

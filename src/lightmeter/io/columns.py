@@ -48,9 +48,9 @@ def known_cells(column: pl.Series) -> tuple[pl.Series, int]:
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return column, 0
     text = column.cast(pl.String)
-    there = (text == UNKNOWN).fill_null(False)
-    count = int(there.sum())
-    return (text.set(there, None), count) if count else (column, 0)
+    unknown = (text == UNKNOWN).fill_null(False)
+    count = int(unknown.sum())
+    return (text.set(unknown, None), count) if count else (column, 0)
 
 
 def finite(value: object) -> float | None:
@@ -204,6 +204,16 @@ def repeats(frame: pl.DataFrame, keys: list[str]) -> pl.Series | None:
     )
 
 
+def repeated_pair(frame: pl.DataFrame, keys: list[str]) -> tuple[int, int] | None:
+    """The first two rows that have the same keys, or None."""
+    mask = repeats(frame, keys)
+    if mask is None:
+        return None
+    rows = np.flatnonzero(mask.to_numpy()).tolist()
+    cells = frame.select(keys)
+    return rows[0], next(row for row in rows[1:] if cells.row(row) == cells.row(rows[0]))
+
+
 def drop_repeats(
     frame: pl.DataFrame,
     keys: list[str],
@@ -222,10 +232,10 @@ def drop_repeats(
     """
     if distinct:
         return frame, 0
-    twice = repeats(frame, keys)
-    if twice is None:
+    mask = repeats(frame, keys)
+    if mask is None:
         return frame, 0
-    rows = (frame if "_row" in frame.columns else frame.with_row_index("_row")).filter(twice)
+    rows = (frame if "_row" in frame.columns else frame.with_row_index("_row")).filter(mask)
     firsts = rows.group_by(keys, maintain_order=True).agg(
         pl.first("_row").alias("_first"), pl.first(value).alias("_value")
     )

@@ -49,8 +49,8 @@ def read_delimited(path: str, delimiter: str) -> Table:
 
 def check_names(names: list[str], path: str) -> None:
     """Refuse a name that several columns have."""
-    twice = next((n for n in names if names.count(n) > 1), None) if len(set(names)) < len(names) else None
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
         raise InputError(
             f"several columns are named {twice!r}",
             where=path,

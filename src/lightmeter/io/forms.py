@@ -193,6 +193,13 @@ def _optional_id(column: pl.Series, form: Column, table: Table) -> pl.Series:
     return plain_text(column, table.source)
 
 
+def _sparse_id(column: pl.Series, form: Column, table: Table) -> pl.Series:
+    known = column.drop_nulls() if column.null_count() else column
+    if len(known):
+        identifiers(known, form.word, table.source)
+    return column.cast(pl.String)
+
+
 def _text(column: pl.Series, form: Column, table: Table) -> pl.Series:
     return plain_text(column, table.source) if column.dtype.is_nested() else column.cast(pl.String)
 
@@ -241,6 +248,7 @@ def _any(column: pl.Series, form: Column, table: Table) -> pl.Series:
 KINDS: dict[str, Callable[[pl.Series, Column, Table], pl.Series]] = {
     "id": _id,
     "optional id": _optional_id,
+    "sparse id": _sparse_id,
     "label": _label,
     "text": _text,
     "number": _number,
@@ -251,7 +259,8 @@ KINDS: dict[str, Callable[[pl.Series, Column, Table], pl.Series]] = {
 }
 """What the cells of a column may be.
 
-``id``: text or whole numbers, never empty; ``optional id``: text that may be empty; ``label``: the same as text, never
+``id``: text or whole numbers, never empty; ``optional id``: text that may be empty; ``sparse id``: an
+id, or nothing; ``label``: the same as text, never
 empty, but numbers and truth values too; ``text``: anything as text; ``number``: finite, from ``least`` up; ``score``:
 finite, but not true or false; ``rank``: whole, from 0 up; ``grade``: a number or ``L2``; ``any``: not looked at.
 """

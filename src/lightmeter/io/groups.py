@@ -23,6 +23,7 @@ from lightmeter.io.columns import (
     known_cells,
     numbers,
     plain_text,
+    repeated_pair,
     repeats,
     unknown_name,
 )
@@ -44,7 +45,7 @@ LONG = Form(
         Column("doc"),
         Column("attribute"),
         Column("value", "any"),
-        Column("query", "any", required=False),
+        Column("query", "sparse id", required=False),
         Column("weight", "any", required=False),
     ),
 )
@@ -119,13 +120,13 @@ def read_groups(
         options.check_used(names, named)
         return tables
     if any(name not in names for name in (*only, *options.ordinal, *options.bins, *options.bias)):
-        there = list(dict.fromkeys([*attribute_names(sources, columns=columns), *names]))
+        known = list(dict.fromkeys([*attribute_names(sources, columns=columns), *names]))
         for name in only:
-            if name in there and name not in names:
+            if name in known and name not in names:
                 raise InputError(f"the attribute {name!r} has no value in any row", where=named)
             if name not in names:
-                raise unknown_name("attribute", name, there, named)
-        options.check_used(there, named)
+                raise unknown_name("attribute", name, known, named)
+        options.check_used(known, named)
     return [t for t in tables if t.name in only]
 
 
@@ -217,9 +218,9 @@ def _of_table(
     if find(table, "attribute", columns) and find(table, "value", columns):
         tables = _long(table, columns, options, only if name is None else [name])
         if name is not None and not tables:
-            there = attribute_names(table.frame, columns=columns)
+            known = attribute_names(table.frame, columns=columns)
             accepted = "NAME= one of the attributes of a long table, or the table without NAME="
-            raise unknown_name("attribute", name, there, table.source.name, accepted)
+            raise unknown_name("attribute", name, known, table.source.name, accepted)
     else:
         tables = _wide(table, name, columns, options, only)
     if tables:
@@ -268,15 +269,7 @@ def _long(
     With weights membership is soft: the shares of a document sum to 1 and are used as given. Without, a document with
     several values is a member of each. An empty value is unknown. Numbers are names, unless bins are given.
     """
-    long = check(table, LONG, columns)
-    frame, source = long.frame.rename({"attribute": "_attribute"}), table.source
-    if "query" in frame.columns:
-        query = table.frame[str(find(table, "query", columns))]
-        if 0 < query.null_count() < len(query):
-            identifiers(query.drop_nulls(), "query", source)
-        elif not query.null_count():
-            identifiers(query, "query", source)
-        frame = frame.with_columns(query.cast(pl.String).alias("query"))
+    frame, source = check(table, LONG, columns).frame.rename({"attribute": "_attribute"}), table.source
     if isinstance(frame["value"].dtype, pl.List):
         # several values of a document are as many rows
         cells = frame.with_row_index("_cell").explode("value")
@@ -343,15 +336,11 @@ def _soft(name: str, frame: pl.DataFrame, keys: list[str], source: Source, optio
     if (row := first(label.is_null())) is not None:
         raise fault("a weight without a value", source, row, column="value", accepted=LONG.accepted)
     rows = frame.select(keys).with_columns(label.alias("value"), weight.alias("weight")).with_row_index("_row")
-    twice = rows.filter(pl.struct([*keys, "value"]).is_duplicated()).sort(*keys, "value", "_row")
-    if len(twice):
-        doc, value, (earlier, row) = twice["doc"][0], twice["value"][0], twice["_row"][:2]
-        raise fault(
-            f"document {doc!r} has the value {value!r} twice, here and at {source.elsewhere(earlier, row)}",
-            source,
-            row,
-            accepted="one weight for each value of a document",
-        )
+    if pair := repeated_pair(rows, [*keys, "value"]):
+        first_row, row = pair
+        found = f"document {rows['doc'][row]!r} has the value {label[row]!r} twice"
+        other = source.elsewhere(first_row, row)
+        raise fault(f"{found}, here and at {other}", source, row, accepted="one weight for each value of a document")
     check_sums(rows, keys, "weight", source, "weights")
     rows, unknown = _without_unknown(rows, keys, source)
     if not len(rows):

@@ -41,7 +41,7 @@ _FEW = 1 << 17
 class IdColumn:
     """A column of ids as Arrow read it, in chunks.
 
-    A series has 16 bytes more a row, and a large run needs only some rows of it: the judged documents, and those with
+    A series has 16 bytes more per row, and a large run needs only some rows of it: the judged documents, and those with
     tied scores.
 
     Parameters

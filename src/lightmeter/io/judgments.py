@@ -9,7 +9,18 @@ from typing import Any
 import polars as pl
 
 from lightmeter.errors import InputError
-from lightmeter.io.columns import NUMBER, UNKNOWN, check_sums, drop_repeats, fault, finite, first, is_unicode, numbers
+from lightmeter.io.columns import (
+    NUMBER,
+    UNKNOWN,
+    check_sums,
+    drop_repeats,
+    fault,
+    finite,
+    first,
+    is_unicode,
+    numbers,
+    repeated_pair,
+)
 from lightmeter.io.forms import Column, Columns, Form, check, grades
 from lightmeter.io.frames import dict_table
 from lightmeter.io.jsonl import read_objects
@@ -305,22 +316,12 @@ def _checked(frame: pl.DataFrame, source: Source, ignored: dict[str, int]) -> Ta
             accepted="shares of known values; the unknown are treated as --unknown says",
             hint="Remove the value and let the other shares sum to 1",
         )
-    keys = ["attribute", "query", "value"]
-    rows = frame.with_row_index("_row")
-    twice = rows.filter(pl.struct(keys).is_duplicated())
-    if len(twice):
-        one = twice.row(0, named=True)
-        again = next(
-            r for r in twice.iter_rows(named=True) if r["_row"] != one["_row"] and all(r[k] == one[k] for k in keys)
-        )
-        raise fault(
-            f"the value {one['value']!r} of {one['attribute']!r} has a share here "
-            f"and at {source.elsewhere(one['_row'], again['_row'])}",
-            source,
-            again["_row"],
-            accepted="one share for each value",
-        )
-    check_sums(rows, ["attribute", "query"], "share", source, "shares")
+    if pair := repeated_pair(frame, ["attribute", "query", "value"]):
+        first_row, row = pair
+        found = f"the value {frame['value'][row]!r} of {frame['attribute'][row]!r} has a share here"
+        other = source.elsewhere(first_row, row)
+        raise fault(f"{found} and at {other}", source, row, accepted="one share for each value")
+    check_sums(frame.with_row_index("_row"), ["attribute", "query"], "share", source, "shares")
     return TargetTable(source, frame, ignored)
 
 
@@ -392,12 +393,12 @@ def _too_large(share: float) -> bool:
 
 
 def read_sequence(path: str | os.PathLike[str]) -> pl.DataFrame:
-    """How often each query of a sequence is asked: :func:`read_requests`, counted.
+    """How often a sequence requests each query: :func:`read_requests`, counted.
 
     Returns
     -------
     polars.DataFrame
-        ``query`` (String, in order of first appearance) and ``weight`` (Float64: how often it was asked).
+        ``query`` (String, in order of first appearance) and ``weight`` (Float64: the number of its requests).
     """
     return counted(read_requests(path))
 
@@ -425,12 +426,12 @@ def read_requests(path: str | os.PathLike[str]) -> pl.Series:
     Returns
     -------
     polars.Series
-        The query of each request, in the order of the lines; a line that is there twice counts once.
+        The query of each request, in the order of the lines; a repeated line counts once.
 
     Raises
     ------
     InputError
-        A line that does not have this form, or a place of the sequence that is given to two queries.
+        A line that does not have this form, or a number of the sequence that two queries have.
     """
     path = one_file(path, "query sequence")
     lines, source, _ = data_lines(path, SEQUENCE_FILE)

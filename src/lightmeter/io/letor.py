@@ -1,8 +1,8 @@
-"""Learning-to-rank data in svmlight's form: ``grade qid:QUERY feature:value .. # comment``, one document a line.
+"""Learning-to-rank data in svmlight's form: ``grade qid:QUERY feature:value .. # comment``, one document on every line.
 
-Queries are told by ``qid``, or by a file of sizes (one number of documents a line), as LightGBM takes them. Features
+Queries are known by ``qid``, or by a file of sizes (one number of documents per line), as LightGBM takes them. Features
 that a line leaves out are 0. A comment ``docid = X`` names the document; without it, it is named by its query and its
-place there, ``QUERY.1``, ``QUERY.2``, ..; a name that comes twice in a query is refused.
+position there, ``QUERY.1``, ``QUERY.2``, ..; a name that comes twice in a query is refused.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_letor(path: str | os.PathLike[str], sizes: str | os.PathLike[str] | Non
     path
         The file.
     sizes
-        A file with each query's number of documents, one a line, for files without ``qid``. By default the file's
+        A file with each query's number of documents, one per line, for files without ``qid``. By default the file's
         own name with ``.query`` after it, where there is one.
 
     Returns
@@ -106,7 +106,7 @@ def read_letor(path: str | os.PathLike[str], sizes: str | os.PathLike[str] | Non
             raise InputError(
                 "no line has qid:, so the queries are not known",
                 where=name,
-                accepted=f"{_FORM}, or a file of sizes (one number of documents a line)",
+                accepted=f"{_FORM}, or a file of sizes (one number of documents per line)",
                 hint=f"Give it with --sizes FILE, or name it {os.path.basename(file)}",
             )
         counts = _sizes(one_file(file, "sizes of queries"), len(grade), name)
@@ -297,7 +297,10 @@ def _sizes(file: str, documents: int, name: str) -> Integers:
             continue
         if not (text.strip().isascii() and text.strip().isdigit() and int(text) > 0):
             raise InputError(
-                f"found {text.strip()!r}", where=file, line=i + 1, accepted="a number of documents, 1 or more, a line"
+                f"found {text.strip()!r}",
+                where=file,
+                line=i + 1,
+                accepted="one number of documents per line, 1 or more",
             )
         out.append(int(text))
     if sum(out) != documents:
@@ -308,7 +311,7 @@ def _sizes(file: str, documents: int, name: str) -> Integers:
 
 
 def _docs(name: str, given: pl.Series, queries: list[str], counts: Integers, line: Integers) -> pl.Series:
-    """Ids by comment, where every document has one; else by query and place."""
+    """Ids by comment, where every document has one; else by query and position."""
     owner = np.repeat(np.arange(len(counts)), counts)
     named = pl.DataFrame({"query": owner, "doc": given, "line": line}).drop_nulls("doc")
     again = named.filter(~pl.struct("query", "doc").is_first_distinct())
@@ -324,6 +327,6 @@ def _docs(name: str, given: pl.Series, queries: list[str], counts: Integers, lin
         )
     if not given.null_count():
         return given
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
-    frame = pl.DataFrame({"query": pl.Series(queries, dtype=pl.String).gather(owner), "place": place})
-    return frame.select(pl.format("{}.{}", "query", "place").alias("doc"))["doc"]
+    position = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    frame = pl.DataFrame({"query": pl.Series(queries, dtype=pl.String).gather(owner), "position": position})
+    return frame.select(pl.format("{}.{}", "query", "position").alias("doc"))["doc"]

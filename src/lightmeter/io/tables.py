@@ -137,7 +137,7 @@ class AttributeTable:
 
     ``frame`` has ``doc`` (String), ``value`` (Int32, an index into ``values``), ``weight`` (Float64) and, when
     membership depends on the query, ``query`` (String). A document without a row is unknown. Hard: one row of weight
-    1 a document; soft: weights that sum to 1 within 1e-3; multi: several rows of weight 1.
+    1 per document; soft: weights that sum to 1 within 1e-3; multi: several rows of weight 1.
     """
 
     name: str

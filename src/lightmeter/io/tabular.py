@@ -201,9 +201,9 @@ def join(name: str, tables: Sequence[Table], ignored: dict[str, int]) -> Table:
     head = tables[0]
     for table in tables[1:]:
         if set(table.frame.columns) != set(head.frame.columns):
-            odd = sorted(set(table.frame.columns) ^ set(head.frame.columns))[0]
+            column = sorted(set(table.frame.columns) ^ set(head.frame.columns))[0]
             raise InputError(
-                f"the column {odd!r} is not in all part files (compare {head.source.name})",
+                f"the column {column!r} is not in all part files (compare {head.source.name})",
                 where=table.source.name,
                 accepted="the same columns in every part",
             )

@@ -37,7 +37,7 @@ class Odd(Exception):
 
 
 def open_bytes(path: str) -> Any:
-    """Open a file for reading bytes, decompressing gzip and zstd (told by their first bytes, not by the name)."""
+    """Open a file for reading bytes, decompressing gzip and zstd (known by their first bytes, not by the name)."""
     try:
         with open(path, "rb") as file:
             magic = file.read(6)

@@ -1,4 +1,4 @@
-"""Blocks in parallel: NumPy lets go of the interpreter while it works, so a thread a core is enough."""
+"""Blocks in parallel: NumPy lets go of the interpreter while it works, so one thread per core is enough."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_here = threading.local()
+_local = threading.local()
 
 
 def in_threads(work: Callable[[A], B], tasks: Iterable[A]) -> Iterator[tuple[A, B]]:
@@ -26,13 +26,13 @@ def in_threads(work: Callable[[A], B], tasks: Iterable[A]) -> Iterator[tuple[A, 
     """
     todo = list(tasks)
     workers = min(cores(), len(todo))
-    if workers <= 1 or getattr(_here, "working", False):
+    if workers <= 1 or getattr(_local, "working", False):
         for task in todo:
             yield task, work(task)
         return
     from concurrent.futures import Future, ThreadPoolExecutor
 
-    with ThreadPoolExecutor(workers, initializer=lambda: setattr(_here, "working", True)) as pool:
+    with ThreadPoolExecutor(workers, initializer=lambda: setattr(_local, "working", True)) as pool:
         ahead: deque[tuple[A, Future[B]]] = deque()
         for task in todo:
             ahead.append((task, pool.submit(work, task)))

@@ -1,4 +1,4 @@
-"""Writing runs of one or several rankings a query: TREC's six columns, or tables with a weight column.
+"""Writing runs of one or several rankings per query: TREC's six columns, or tables with a weight column.
 
 In six columns the second is the sample, and the score is one that gives the ranks. They have no place for weights,
 which need a table ``run, query, doc, rank, sample, weight``. The name says which: ``.csv``, ``.tsv``, ``.jsonl``,
