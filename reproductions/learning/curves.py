@@ -25,11 +25,10 @@ from torch import Tensor
 from lightmeter.exposure.ties import uniform_exposure
 from lightmeter.learn.areas import Areas, curve_areas
 from lightmeter.learn.baselines import Pairwise, Pointwise
-from lightmeter.learn.collection import LetorData, generated
-from lightmeter.learn.exact import luce_exposure_of
+from lightmeter.learn.data import LetorData, Normalisation, generated
+from lightmeter.learn.exposures import luce_exposure_of
 from lightmeter.learn.losses import ExposureLoss
 from lightmeter.learn.network import Network, frozen, scores_of
-from lightmeter.learn.normalising import Normalisation
 from lightmeter.statistics.significance import paired_test
 
 #: Weight of disparity and reader of `ee` for a patient reader: the best by validation on the generator's seed 0.

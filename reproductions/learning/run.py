@@ -25,12 +25,10 @@ import torch
 from curves import PATIENT, learning_curves
 
 from lightmeter.learn.areas import curve_areas
-from lightmeter.learn.collection import LetorData, generated
+from lightmeter.learn.data import LetorData, Normalisation, folds_of, generated
 from lightmeter.learn.experiment import Experiment
-from lightmeter.learn.folds import folds_of
 from lightmeter.learn.losses import ExposureLoss
 from lightmeter.learn.network import Network
-from lightmeter.learn.normalising import Normalisation
 from lightmeter.learn.outcome import Outcome
 from lightmeter.learn.settings import Settings
 

@@ -9,8 +9,8 @@ from lightmeter.auditing.result import AuditResult as AuditResult
 from lightmeter.clicks.estimate import estimate_attention as estimate_attention
 from lightmeter.clicks.merit import click_merit as click_merit
 from lightmeter.clicks.result import AttentionEstimate as AttentionEstimate
+from lightmeter.comparing.compare import compare as compare
 from lightmeter.comparing.comparison import Comparison as Comparison
-from lightmeter.comparing.making import compare as compare
 from lightmeter.data.collection import Collection as Collection
 from lightmeter.data.loading import load as load
 from lightmeter.data.values import Values as Values
@@ -140,8 +140,8 @@ from lightmeter.reranking.result import Reranking as Reranking
 from lightmeter.results.result import Result as Result
 from lightmeter.statistics.fair_tables import fair_table as fair_table
 from lightmeter.statistics.fair_tables import FairTable as FairTable
-from lightmeter.sweeping.perform import sweep as sweep
 from lightmeter.sweeping.result import SweepResult as SweepResult
+from lightmeter.sweeping.sweep import sweep as sweep
 from lightmeter.terms.parameters import param as param
 from lightmeter.terms.term import Term as Term
 

@@ -14,8 +14,8 @@ from lightmeter.auditing.options import PRESETS
 from lightmeter.cli.options import ABOUT, COMMANDS, FORMATS
 from lightmeter.cli.parsing import Choice, parse
 from lightmeter.clicks.estimate import METHODS
-from lightmeter.comparing.testing import TESTS
-from lightmeter.learn.normalising import NORMALISATIONS
+from lightmeter.comparing.pairs import TESTS
+from lightmeter.learn.data import NORMALISATIONS
 from lightmeter.learn.settings import LOSSES, MODELS, Settings
 from lightmeter.statistics.significance import ADJUST
 

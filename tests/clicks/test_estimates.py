@@ -8,8 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.clicks.simulation import simulated
 
-from lightmeter.clicks import model, pairs, rates
 from lightmeter.clicks.estimate import estimate
+from lightmeter.clicks.examination import (
+    fit_model,
+    harvest,
+    informative,
+    model_replicates,
+    pair_weights,
+    rate_replicates,
+    rates,
+)
 from lightmeter.clicks.log import Cells
 from lightmeter.errors import LightmeterError
 
@@ -40,7 +48,7 @@ def test_intervals_cover_the_truth(method: str, order: str, curve: np.ndarray) -
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_intervals_are_quantiles_of_the_replicates(level: float) -> None:
     cells = simulated(np.random.default_rng(1), INVERSE)
-    replicates = rates.rate_replicates(cells, 0, 200, np.random.default_rng(0))
+    replicates = rate_replicates(cells, 0, 200, np.random.default_rng(0))
     r = estimated(cells, "rate", level=level)
     half = (1.0 - level) / 2.0
     np.testing.assert_allclose([r.low, r.high], np.quantile(replicates, [half, 1.0 - half], axis=0))
@@ -86,15 +94,15 @@ def test_two_ranks_are_the_ratio_of_mantel_and_haenszel() -> None:
         2,
     )
     a12, a21 = 8 * 20 / 30 + 5 * 10 / 40, 6 * 10 / 30 + 1 * 30 / 40
-    np.testing.assert_allclose(pairs.harvest(cells), [[0, a12], [a21, 0]])
-    np.testing.assert_allclose(pairs.fit(pairs.harvest(cells), 0), [1.0, a21 / a12])
-    np.testing.assert_allclose(rates.rates(cells, 0), [1.0, (7 / 30) / (13 / 40)])
+    np.testing.assert_allclose(harvest(cells), [[0, a12], [a21, 0]])
+    np.testing.assert_allclose(pair_weights(harvest(cells), 0), [1.0, a21 / a12])
+    np.testing.assert_allclose(rates(cells, 0), [1.0, (7 / 30) / (13 / 40)])
 
 
 def test_pairs_solve_their_equations() -> None:
     """At the maximum, clicks counted at each rank equal what is expected of them."""
-    ratios = pairs.harvest(simulated(np.random.default_rng(3), BUMPED))
-    w = pairs.fit(ratios, 2)
+    ratios = harvest(simulated(np.random.default_rng(3), BUMPED))
+    w = pair_weights(ratios, 2)
     assert w[2] == 1.0
     expected = (ratios + ratios.T) * w[:, None] / (w[:, None] + w[None, :])
     np.testing.assert_allclose(ratios.sum(1), expected.sum(1), rtol=1e-9)
@@ -102,8 +110,8 @@ def test_pairs_solve_their_equations() -> None:
 
 def test_the_model_is_at_its_maximum() -> None:
     """Nothing near has a higher likelihood, and plain steps of expectation-maximisation stay where they are."""
-    cells = model.informative(simulated(np.random.default_rng(4), INVERSE, queries=30))
-    fitted = model.fit(cells)
+    cells = informative(simulated(np.random.default_rng(4), INVERSE, queries=30))
+    fitted = fit_model(cells)
     assert fitted.converged
     missed = cells.shown - cells.clicks
 
@@ -119,16 +127,18 @@ def test_the_model_is_at_its_maximum() -> None:
             e = np.minimum(fitted.examination * np.exp(scale * rng.normal(size=5)), 1.0)
             r = np.minimum(fitted.relevance * np.exp(scale * rng.normal(size=len(fitted.relevance))), 1.0)
             assert height(e, r) <= best + 1e-6
-    with_more = model.fit(cells, near=1e-12)
+    with_more = fit_model(cells, near=1e-12)
     np.testing.assert_allclose(with_more.examination, fitted.examination, rtol=1e-5)
 
 
 def test_newtons_steps_never_cost_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
     """On logs so small that they go astray: never below 2,000 plain steps of expectation-maximisation."""
-    logs = [model.informative(simulated(np.random.default_rng(s), INVERSE, queries=6, sessions=4)) for s in range(12)]
-    quick = [model.fit(cells).log_likelihood for cells in logs]
-    monkeypatch.setattr(model, "_newton", lambda cells, e, r: (np.zeros_like(e), np.zeros_like(r)))
-    plain = [model.fit(cells, rounds=500, near=0.0).log_likelihood for cells in logs]
+    logs = [informative(simulated(np.random.default_rng(s), INVERSE, queries=6, sessions=4)) for s in range(12)]
+    quick = [fit_model(cells).log_likelihood for cells in logs]
+    monkeypatch.setattr(
+        "lightmeter.clicks.examination._newton", lambda cells, e, r: (np.zeros_like(e), np.zeros_like(r))
+    )
+    plain = [fit_model(cells, rounds=500, near=0.0).log_likelihood for cells in logs]
     assert (np.array(quick) >= np.array(plain) - 1e-4).all()
 
 
@@ -151,15 +161,15 @@ def test_documents_seen_at_one_rank_do_not_matter(method: str) -> None:
 
 def test_one_step_replicates_are_near_full_fits() -> None:
     """Of the same draw of queries."""
-    cells = model.informative(simulated(np.random.default_rng(6), INVERSE, queries=80, sessions=40))
-    fitted = model.fit(cells)
-    made = model.model_replicates(cells, fitted, 0, 20, np.random.default_rng(1))
+    cells = informative(simulated(np.random.default_rng(6), INVERSE, queries=80, sessions=40))
+    fitted = fit_model(cells)
+    made = model_replicates(cells, fitted, 0, 20, np.random.default_rng(1))
     drawn = np.bincount(np.random.default_rng(1).integers(0, 80, size=(20, 80))[0], minlength=80)
     times = drawn[cells.query].astype(float)
     keep = times > 0
     shown, clicks = cells.shown * times, cells.clicks * times
     again = Cells(cells.query, cells.pair, cells.rank, shown, clicks, 80, 5).some(keep)
-    full = model.fit(model.informative(again)).examination
+    full = fit_model(informative(again)).examination
     assert np.abs(np.log(made[0] * full[0] / full)).max() < 0.02
     assert np.abs(made[0] - fitted.examination).max() > 0.005  # it moved
 

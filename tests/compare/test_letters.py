@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightmeter.comparing.letters import letter, letters
+from lightmeter.comparing.pairs import letter, letters
 
 
 @st.composite

@@ -9,8 +9,8 @@ import scipy.optimize
 import lightmeter as lm
 from lightmeter.errors import LightmeterError
 from lightmeter.learn.areas import curve_areas
-from lightmeter.learn.boosting import BoostedExposure, BoostedPairwise, boosted_area
-from lightmeter.learn.collection import LetorData, generated
+from lightmeter.learn.data import LetorData, generated
+from lightmeter.learn.trees import BoostedExposure, BoostedPairwise, boosted_area
 
 NONE = float("nan")
 

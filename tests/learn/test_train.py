@@ -19,8 +19,7 @@ import pytest
 import lightmeter as lm
 from lightmeter.cli import main
 from lightmeter.errors import LightmeterError
-from lightmeter.learn.collection import generated
-from lightmeter.learn.folds import folds_of
+from lightmeter.learn.data import folds_of, generated
 from lightmeter.learn.outcome import Outcome
 from lightmeter.learn.settings import Settings
 
@@ -116,8 +115,8 @@ def test_training_and_what_is_written(torch, train, svm, tmp_path):
     swept = lm.sweep(collection, "PlackettLuce(scores='raw')", by=[None, "feature130"], depth=None, resamples=2)
     assert swept.area(by=None) == pytest.approx(areas["ee", "EEAUC"], abs=1e-9)
     assert swept.area(by="feature130") == pytest.approx(areas["ee", "EEAUC group"], abs=1e-9)
-    from lightmeter.learn.collection import LetorData
-    from lightmeter.learn.training import Trained
+    from lightmeter.learn.data import LetorData
+    from lightmeter.learn.network import Trained
 
     data = LetorData.read(svm)
     fold = folds_of(15, 3, 4)[0]
@@ -204,7 +203,7 @@ def test_goes_on_after_a_kill(torch, train, svm, tmp_path):
         assert (code, err) == (0, "")
     left = {k: v for k, v in contents(cut).items() if not k.endswith(".part")}
     assert left == contents(whole)
-    from lightmeter.learn.training import Trained
+    from lightmeter.learn.network import Trained
 
     for k in (1, 2, 3):
         one, other = (Trained.load(str(p / f"models/ee-gumbel/fold{k}/model.pt")) for p in (cut, whole))
@@ -218,7 +217,7 @@ def test_goes_on_after_a_kill(torch, train, svm, tmp_path):
 
 def test_an_interrupted_training_is_gone_on_with(torch):
     """Stopped after any epoch, early stopping included: history and weights are those of one training."""
-    from lightmeter.learn.training import train_network
+    from lightmeter.learn.network import train_network
 
     data, _ = generated(12, (4, 9), rng=7)
     train, valid = np.arange(8), np.arange(8, 12)
@@ -260,7 +259,7 @@ def test_an_interrupted_training_is_gone_on_with(torch):
 def test_another_reader_to_train_for(torch, lightgbm, model):
     """The model is that of the other reader, the areas that stop it those of the reader told."""
     from lightmeter.learn.areas import curve_areas
-    from lightmeter.learn.training import train_network
+    from lightmeter.learn.network import train_network
     from lightmeter.learn.trees import train_trees
 
     data, _ = generated(24, (8, 16), rng=2)
@@ -422,7 +421,7 @@ def test_a_document_twice_in_a_query(torch, train, tmp_path):
         assert (code, out) == (2, "")
         assert f"{name}:7: the document 'a' comes again in query '2', first in line 5. Accepted: each docid once" in err
         assert not (tmp_path / "x").exists()
-    from lightmeter.learn.collection import LetorData
+    from lightmeter.learn.data import LetorData
 
     (tmp_path / "good.svm").write_text(text.rsplit("0 qid", 1)[0])
     assert LetorData.read(tmp_path / "good.svm").docs.to_list() == ["a", "b", "a", "c"]
@@ -447,8 +446,8 @@ def test_grades_above_the_highest_of_err(torch, train, tmp_path):
     for name, more in (("binary", ["--binary", 2]), ("pointwise", ["--loss", "pointwise"])):
         code, _, err = train(*options, name, "--train-user", "ERR(max_grade=1)", *more)
         assert code == 0, err
-    from lightmeter.learn.collection import LetorData
-    from lightmeter.learn.readers import reader
+    from lightmeter.learn.data import LetorData
+    from lightmeter.learn.settings import reader
 
     with pytest.raises(LightmeterError, match=r"^the grade is 2, above"):
         LetorData.of([[1.0], [2.0]], [2, 0], [2]).check_user("--user", reader("ERR(max_grade=1)"))

@@ -11,7 +11,7 @@ import lightmeter as lm
 from lightmeter.exposure.frontier import area, frontiers, mean_frontier
 from lightmeter.sweeping.areas import _under_the_largest, areas, envelope_area, frontier_areas, rough_areas
 from lightmeter.sweeping.curve import interval
-from lightmeter.sweeping.perform import resampled_counts
+from lightmeter.sweeping.sweep import resampled_counts
 
 number = st.integers(-4, 12).map(lambda i: i / 8)
 curves = st.lists(st.tuples(number, st.floats(0, 1)), min_size=2, max_size=9).map(np.array)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
-from lightmeter.sweeping import drawn as drawing
+from lightmeter.sweeping import sampled as drawing
 from lightmeter.sweeping.curve import Curve
 
 CASCADE = "Cascade(p=0.9, u=0.6)"

@@ -13,7 +13,7 @@ from lightmeter.data.rankings import Ranked
 from lightmeter.exposure.transposition import transposition_marginals
 from lightmeter.measures.context import Context
 from lightmeter.sweeping.candidates import Candidates
-from lightmeter.sweeping.drawn import Draws, _capped, _swap
+from lightmeter.sweeping.sampled import Draws, _capped, _swap
 
 USER = lm.Cascade(p=0.9, u=0.6)
 RUN = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}, "p": {"a": 3.0, "b": 2.0, "c": 1.0}}
@@ -179,7 +179,7 @@ def test_each_query_has_paths_of_its_own() -> None:
     c = lm.load({"a": {q: {"r": 2.0, "n": 1.0} for q in "pqrs"}}, {q: {"r": 1} for q in "pqrs"})
     for cells in (1, 1 << 20):  # one query at a time, and all at once
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("lightmeter.sweeping.drawn.CELLS", cells)
+            patch.setattr("lightmeter.sweeping.sampled.CELLS", cells)
             eer = lm.sweep(c, "RankTransposition", USER, samples=40, resamples=2).curves[0].points.eer
         off = eer[:, 5:-5:10] - eer[:, 5:-5:10].mean(axis=1, keepdims=True)
         assert len({tuple(row) for row in off.round(12).tolist()}) == 4
@@ -232,7 +232,7 @@ def test_long_walks_are_cut_where_all_that_is_left_is_their_parity(monkeypatch: 
         seen.append(enough)
         return _capped(steps, enough)
 
-    monkeypatch.setattr("lightmeter.sweeping.drawn._capped", capped)
+    monkeypatch.setattr("lightmeter.sweeping.sampled._capped", capped)
     _, drawn = draws(50)
     walked = np.zeros(100, dtype=np.int64)
     further = drawn._further

@@ -8,10 +8,9 @@ import pytest
 import lightmeter as lm
 from lightmeter.exposure.transposition import staying
 from lightmeter.sweeping.areas import envelope_area
+from lightmeter.sweeping.curve import Scale
 from lightmeter.sweeping.families import LuceFamily, TranspositionFamily
-from lightmeter.sweeping.points import _rising
-from lightmeter.sweeping.refining import errors, lost, refine, unstable, wide
-from lightmeter.sweeping.scale import Scale
+from lightmeter.sweeping.points import _rising, errors, lost, refine, unstable, wide
 
 RAW = LuceFamily("raw", lm.PlackettLuce(scores="raw"))
 NAN = np.nan

@@ -20,8 +20,8 @@ from lightmeter.models.policies import Static
 from lightmeter.models.users import user_of
 from lightmeter.sweeping.areas import areas
 from lightmeter.sweeping.curve import Curve
-from lightmeter.sweeping.perform import _parts, _Side
 from lightmeter.sweeping.points import _rising
+from lightmeter.sweeping.sweep import _parts, _Side
 
 #: Parameters of a dense curve.
 DENSE = 2400

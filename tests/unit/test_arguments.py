@@ -15,7 +15,7 @@ import pytest
 import lightmeter as lm
 from lightmeter import statistics
 from lightmeter.errors import choice, seed, whole_number
-from lightmeter.learn.collection import generated
+from lightmeter.learn.data import generated
 from lightmeter.results.result import Result
 from lightmeter.statistics.correlation import taus_over_queries
 from lightmeter.statistics.intervals import bootstrap_intervals

@@ -15,8 +15,8 @@ from lightmeter.cli.notes import result_lines, weights_like_a_policy
 from lightmeter.cli.outputs import DATA_FORMATS, check_outputs, write_content, write_manifest
 from lightmeter.cli.parsing import Request
 from lightmeter.cli.writing import NARROW
+from lightmeter.comparing.compare import check_by_query, compare
 from lightmeter.comparing.comparison import Comparison
-from lightmeter.comparing.making import check_by_query, compare
 from lightmeter.comparing.words import latex, markdown, text
 from lightmeter.errors import LightmeterError
 from lightmeter.results import records

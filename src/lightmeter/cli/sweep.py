@@ -20,8 +20,8 @@ from lightmeter.results.grid import Entry, Grid
 from lightmeter.results.text import REASONS
 from lightmeter.sweeping.curve import Curve, Estimate
 from lightmeter.sweeping.families import families_of
-from lightmeter.sweeping.perform import sweep
 from lightmeter.sweeping.result import KEYS, SweepResult
+from lightmeter.sweeping.sweep import sweep
 from lightmeter.terms.plugins import foreign_code, parse_term
 
 _LEGEND = (

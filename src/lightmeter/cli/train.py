@@ -15,7 +15,7 @@ from lightmeter.cli.console import Progress, say, write_out
 from lightmeter.cli.parsing import Request
 from lightmeter.errors import LightmeterError, MissingExtraError
 from lightmeter.io.files import write_whole
-from lightmeter.learn.collection import LetorData
+from lightmeter.learn.data import LetorData
 from lightmeter.learn.experiment import Done, Experiment, Unit, names_of
 from lightmeter.learn.outcome import POLICY, Outcome
 from lightmeter.learn.settings import Settings

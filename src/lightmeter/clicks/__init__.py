@@ -1,9 +1,8 @@
 """Attention and merit from clicks.
 
 A click log says which document of which query was shown at which rank, and whether it was clicked. A click needs a look
-and a relevant document, ``P(click) = examination(rank) x relevance(query, document)``; the modules here take the two
-apart: :mod:`~lightmeter.clicks.rates` where ranks were random, :mod:`~lightmeter.clicks.pairs` and
-:mod:`~lightmeter.clicks.model` where documents were seen at several ranks.
+and a relevant document, ``P(click) = examination(rank) x relevance(query, document)``;
+:mod:`~lightmeter.clicks.examination` separates the two.
 """
 
 from lightmeter.clicks.estimate import estimate_attention

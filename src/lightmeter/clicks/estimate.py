@@ -1,4 +1,4 @@
-"""``estimate_attention``: how likely each rank is to be looked at, from clicks."""
+"""``estimate_attention``: how likely each rank is to be looked at, from clicks, and which ranks a log identifies."""
 
 from __future__ import annotations
 
@@ -7,15 +7,110 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lightmeter.arrays import Floats, Integers, Rng
-from lightmeter.clicks import identify, model, pairs, rates
-from lightmeter.clicks.identify import reasons_of
+from lightmeter.arrays import AnyArray, Booleans, Floats, Integers, Rng
+from lightmeter.clicks.examination import (
+    fit_model,
+    harvest,
+    informative,
+    model_replicates,
+    pair_replicates,
+    pair_weights,
+    rate_replicates,
+    rates,
+)
 from lightmeter.clicks.log import Cells, add_up, checked, depth_of, read_clicks
-from lightmeter.clicks.result import AttentionEstimate
+from lightmeter.clicks.result import REASONS, AttentionEstimate, ranges, reason_lines
 from lightmeter.data.ids import values_of
 from lightmeter.errors import LightmeterError, choice
 from lightmeter.statistics.resampling import stream
 from lightmeter.terms.parameters import Number
+
+_SHOWN = 6
+
+
+def reasons_of(cells: Cells, reference: int, least: float, *, connected: bool) -> AnyArray:
+    """A reason for each rank that cannot be estimated, None for the others.
+
+    Parameters
+    ----------
+    cells
+        The log.
+    reference
+        The reference rank, counted from 0.
+    least
+        How many showings a rank needs.
+    connected
+        Whether ranks must be tied by documents seen at several of them.
+    """
+    reasons: AnyArray = np.full(cells.ranks, None, dtype=object)
+    shown, clicks = cells.by_rank(cells.shown), cells.by_rank(cells.clicks)
+    reasons[clicks == 0] = "no_click"
+    reasons[shown < least] = "few_observations"
+    reasons[shown == 0] = "not_shown"
+    _refuse_reference(reasons, reference, shown, least)
+    if connected:
+        usable = np.equal(reasons, None)  # type: ignore[call-overload]
+        tied = near(cells.some(usable[cells.rank]), reference)
+        reasons[usable & ~tied] = "not_connected"
+    lost = np.not_equal(reasons, None)  # type: ignore[call-overload]
+    if lost.all() or (~lost).sum() == 1:
+        raise _nothing(cells, reasons, reference, least)
+    return reasons
+
+
+def near(cells: Cells, reference: int) -> Booleans:
+    """The ranks that clicks tie to the reference, in both directions.
+
+    A tie from k to l is a click at k on a document also seen at l. With ties in one direction only, the likelihood
+    would rise for ever as the weight of one side falls to 0.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    _, group = connected_components(csr_array(harvest(cells) > 0), directed=True, connection="strong")
+    return np.asarray(group == group[reference])
+
+
+def _refuse_reference(reasons: AnyArray, reference: int, shown: Floats, least: float) -> None:
+    at = reference + 1
+    if reference < len(reasons) and reasons[reference] is None:
+        return
+    why = "not_shown" if reference >= len(reasons) else str(reasons[reference])
+    good = [k + 1 for k, reason in enumerate(reasons) if reason is None]
+    words = REASONS[why] + (
+        f" ({shown[reference]:g}, at least {least:g} are needed)" if why == "few_observations" else ""
+    )
+    hint = f"Relative to another rank: reference={good[0]}." if good else "A longer log is needed."
+    raise LightmeterError(f"the reference rank {at} cannot be estimated: {words}. {hint}")
+
+
+def _nothing(cells: Cells, reasons: AnyArray, reference: int, least: float) -> LightmeterError:
+    """The error where no rank but the reference can be estimated."""
+    told = "; ".join(reason_lines(reasons))
+    if "not_connected" not in reasons.tolist():
+        if cells.ranks == 1:
+            return LightmeterError(
+                "all rows have rank 1, and one rank alone has no curve. Accepted: at least two ranks."
+            )
+        return LightmeterError(
+            f"no rank but {reference + 1} can be estimated: {told}. A longer log is needed (at least {least:g} "
+            "showings and a click at each rank)."
+        )
+    return LightmeterError(
+        f"not identifiable: attention and relevance cannot be told apart. {told}. Ranks tied by documents: "
+        f"{_groups(cells)}. Accepted: a log in which documents change their ranks, or method 'rate' where ranks were "
+        "random."
+    )
+
+
+def _groups(cells: Cells) -> str:
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    count, group = connected_components(csr_array(harvest(cells) > 0), directed=True, connection="strong")
+    sets = [f"{{{ranges(np.flatnonzero(group == g) + 1)}}}" for g in range(count)]
+    return ", ".join(sets[:_SHOWN]) + (", .." if count > _SHOWN else "")
+
 
 Method = Literal["rate", "pbm", "pairs"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -170,31 +265,31 @@ def _fit(
 ) -> tuple[Floats, Floats, list[str]]:
     """The weights, those of the replicates, and remarks."""
     if method == "rate":
-        weight, replicates = rates.rates(cells, reference), rates.rate_replicates(cells, reference, resamples, rng)
+        weight, replicates = rates(cells, reference), rate_replicates(cells, reference, resamples, rng)
         return weight, replicates, [_randomised(cells, weight, replicates, reference, rng)]
-    seen = model.informative(cells)
+    seen = informative(cells)
     share = seen.shown.sum() / cells.shown.sum()
     remarks = [f"documents seen at several ranks and clicked have {share:.1%} of the showings; the others tell nothing"]
     if method == "pairs":
         return (
-            pairs.fit(pairs.harvest(seen), reference),
-            pairs.pair_replicates(seen, reference, resamples, rng),
+            pair_weights(harvest(seen), reference),
+            pair_replicates(seen, reference, resamples, rng),
             remarks,
         )
-    fitted = model.fit(seen)
+    fitted = fit_model(seen)
     if not fitted.converged:
         remarks.append(
             f"expectation-maximisation had not converged after {fitted.rounds} rounds: beware of the last digits"
         )
     weight = fitted.examination / fitted.examination[reference]
-    replicates = model.model_replicates(seen, fitted, reference, resamples, rng)
+    replicates = model_replicates(seen, fitted, reference, resamples, rng)
     return weight, replicates, [*remarks, *_agreement(seen, weight, reference, rng)]
 
 
 def _agreement(seen: Cells, weight: Floats, reference: int, rng: np.random.Generator) -> list[str]:
     """Whether the model's curve is that of the pairs, which few showings do not bias."""
-    other = pairs.fit(pairs.harvest(seen), reference)
-    error = _spread(pairs.pair_replicates(seen, reference, _CHECKS, rng), 0.5)[0]
+    other = pair_weights(harvest(seen), reference)
+    error = _spread(pair_replicates(seen, reference, _CHECKS, rng), 0.5)[0]
     far = np.abs(other - weight) > _APART * error
     if seen.queries < 2 or not far.any():
         return []
@@ -236,11 +331,11 @@ def _randomised(cells: Cells, weight: Floats, replicates: Floats, reference: int
     Documents seen at several ranks say what the curve is whatever the order; where ranks were random both agree.
     """
     told = "the click rate is attention only where documents were put at ranks at random, which is assumed"
-    seen = model.informative(cells)
-    if cells.queries < 2 or not len(seen.pair) or not identify.near(seen, reference).all():
+    seen = informative(cells)
+    if cells.queries < 2 or not len(seen.pair) or not near(seen, reference).all():
         return f"{told}: too few documents changed their rank to check it"
-    other = pairs.fit(pairs.harvest(seen), reference)
-    error = np.hypot(_spread(replicates, 0.5)[0], _spread(pairs.pair_replicates(seen, reference, _CHECKS, rng), 0.5)[0])
+    other = pair_weights(harvest(seen), reference)
+    error = np.hypot(_spread(replicates, 0.5)[0], _spread(pair_replicates(seen, reference, _CHECKS, rng), 0.5)[0])
     far = np.abs(other - weight) > _FAR * error
     if not far.any():
         return told

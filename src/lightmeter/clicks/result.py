@@ -7,12 +7,21 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from lightmeter.arrays import AnyArray, Floats
-from lightmeter.clicks.identify import told_reasons
 from lightmeter.models.users import Attention
 
 _DIGITS = 6
+#: What a reason says, in words.
+REASONS = {
+    "not_shown": "no document was shown there",
+    "few_observations": "too few showings",
+    "no_click": "no click there",
+    "not_connected": "no clicked document seen at several ranks ties it to the reference, directly or over others",
+    "few_clicks": "estimated, but too few clicks for an interval",
+    "few_queries": "estimated, but one query alone gives no interval",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +119,7 @@ class AttentionEstimate:
         ]
         if self.length < whole:
             lines.append(f"the curve stops at rank {self.length}, before the first rank without an estimate")
-        return lines + told_reasons(self.reason) + list(self.notes)
+        return lines + reason_lines(self.reason) + list(self.notes)
 
     def __repr__(self) -> str:
         curve = ", ".join(f"{w:.4g}" for w in self.weight[: self.length][:10])
@@ -119,3 +128,22 @@ class AttentionEstimate:
             f"AttentionEstimate(method={self.method!r}, reference={self.reference}, n={self.n}, "
             f"weights=[{curve}{more}])"
         )
+
+
+def reason_lines(reasons: AnyArray) -> list[str]:
+    """One line for each reason, with the ranks it holds for."""
+    kinds = dict.fromkeys(r for r in reasons.tolist() if r is not None)
+    found = [(kind, np.flatnonzero([r == kind for r in reasons]) + 1) for kind in kinds]
+    return [f"rank{'s' if len(at) > 1 else ''} {ranges(at)}: {kind} ({REASONS[kind]})" for kind, at in found]
+
+
+def ranges(numbers: NDArray[np.integer]) -> str:
+    """Numbers in ascending order with runs shortened.
+
+    Examples
+    --------
+    >>> ranges(np.array([1, 2, 3, 7, 9, 10]))
+    '1-3, 7, 9-10'
+    """
+    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return ", ".join(str(p[0]) if len(p) == 1 else f"{p[0]}-{p[-1]}" for p in parts if len(p))

@@ -10,7 +10,7 @@ import polars as pl
 
 from lightmeter.arrays import Floats
 from lightmeter.comparing.columns import Column
-from lightmeter.comparing.testing import Plan
+from lightmeter.comparing.pairs import Plan
 from lightmeter.results.result import Result
 from lightmeter.statistics.significance import asl_curve
 from lightmeter.terms.notation import parse

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightmeter.comparing.columns import Column
-from lightmeter.comparing.testing import Plan, smallest
+from lightmeter.comparing.pairs import Plan, smallest
 
 if TYPE_CHECKING:
     from lightmeter.comparing.comparison import Comparison

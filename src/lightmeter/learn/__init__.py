@@ -13,21 +13,19 @@ if TYPE_CHECKING:
     from lightmeter.io.letor import read_letor
     from lightmeter.learn.areas import curve_areas
     from lightmeter.learn.baselines import LambdaRank, ListNet, Pairwise, Pointwise
-    from lightmeter.learn.boosting import BoostedExposure, boosted_area
-    from lightmeter.learn.collection import LetorData, generated
-    from lightmeter.learn.exact import luce_exposure_of
-    from lightmeter.learn.gumbel import gumbel_exposure_of
+    from lightmeter.learn.data import LetorData, generated
+    from lightmeter.learn.exposures import gumbel_exposure_of, luce_exposure_of
     from lightmeter.learn.losses import ExposureLoss
     from lightmeter.learn.network import Network
+    from lightmeter.learn.trees import BoostedExposure, boosted_area
 
 _HOME = {
     "lightmeter.io.letor": "read_letor",
     "lightmeter.learn.areas": "curve_areas",
     "lightmeter.learn.baselines": "LambdaRank ListNet Pairwise Pointwise",
-    "lightmeter.learn.boosting": "BoostedExposure boosted_area",
-    "lightmeter.learn.collection": "LetorData generated",
-    "lightmeter.learn.exact": "luce_exposure_of",
-    "lightmeter.learn.gumbel": "gumbel_exposure_of",
+    "lightmeter.learn.trees": "BoostedExposure boosted_area",
+    "lightmeter.learn.data": "LetorData generated",
+    "lightmeter.learn.exposures": "gumbel_exposure_of luce_exposure_of",
     "lightmeter.learn.losses": "ExposureLoss",
     "lightmeter.learn.network": "Network",
 }

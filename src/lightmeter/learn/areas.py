@@ -16,10 +16,10 @@ from lightmeter.errors import LightmeterError, choice
 from lightmeter.exposure.bounds import group_bounds
 from lightmeter.exposure.luce import luce_exposure
 from lightmeter.exposure.ties import blocks_by_score, oracle_exposure, tied_exposure, uniform_exposure
-from lightmeter.learn.readers import reader
+from lightmeter.learn.settings import reader
 from lightmeter.models.users import User
 from lightmeter.sweeping.areas import areas
-from lightmeter.sweeping.scale import Scale, unset
+from lightmeter.sweeping.curve import Scale, unset
 
 KINDS = ("documents", "parity")
 #: Of the scores in units of their mean deviation within a query.

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import log_softmax, softmax, softplus
 
 from lightmeter.errors import LightmeterError
-from lightmeter.learn.batches import Batch
+from lightmeter.learn.losses import Batch
 
 
 @dataclass(frozen=True)

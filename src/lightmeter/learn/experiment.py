@@ -16,10 +16,8 @@ import polars as pl
 from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import write_whole
-from lightmeter.learn.collection import LetorData
-from lightmeter.learn.folds import Fold, folds_of
-from lightmeter.learn.readers import reader
-from lightmeter.learn.settings import LOSSES, Settings
+from lightmeter.learn.data import Fold, LetorData, folds_of
+from lightmeter.learn.settings import LOSSES, Settings, reader
 
 #: Told: the loss, the fold from 1 of how many, the epoch, its training loss (NaN for trees) and validation area.
 Tell = Callable[[str, int, int, int, float, float], None]
@@ -226,7 +224,7 @@ class Experiment:
             text = model.booster.model_to_string(num_iteration=model.best)
             write_whole(os.path.join(place, "model.txt"), text.encode())
         else:
-            from lightmeter.learn.training import train_network
+            from lightmeter.learn.network import train_network
 
             checkpoint = os.path.join(place, "checkpoint.pt")
             model = train_network(self.data, fold.train, fold.valid, loss, settings, checkpoint=checkpoint, step=step)

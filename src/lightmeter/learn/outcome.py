@@ -12,10 +12,10 @@ import polars as pl
 from lightmeter.arrays import Floats
 from lightmeter.data.loading import load
 from lightmeter.learn.areas import curve_areas
-from lightmeter.learn.collection import LetorData
-from lightmeter.learn.readers import reader
+from lightmeter.learn.data import LetorData
+from lightmeter.learn.settings import reader
 from lightmeter.statistics.significance import adjusted, paired_test
-from lightmeter.sweeping.perform import sweep
+from lightmeter.sweeping.sweep import sweep
 
 POLICY = "PlackettLuce(scores='raw')"
 _SUMMARY: dict[str, Any] = {

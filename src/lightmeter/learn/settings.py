@@ -1,13 +1,27 @@
-"""What a training is asked for, in one value that is written beside its results."""
+"""The settings of a training, in one value that is written beside its results."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from lightmeter.errors import LightmeterError, choice, suggest
-from lightmeter.learn.normalising import NORMALISATIONS
-from lightmeter.learn.readers import reader
+import numpy as np
+
+from lightmeter.errors import LightmeterError, TermError, choice, suggest
+from lightmeter.learn.data import NORMALISATIONS
+from lightmeter.models.users import User, user_of
+
+
+def reader(given: Any) -> User:
+    """A user whose exposure has a gradient."""
+    user = user_of(given)
+    if not user.has_continuation:
+        raise TermError(f"the exposure for {user} has no gradient here. Accepted: RBP, Cascade or ERR(max_grade=..).")
+    if getattr(user, "cutoff", None) is not None:
+        raise TermError(f"{user} has a cutoff, with which there is no gradient here. Accepted: no cutoff.")
+    user.continuation(np.zeros(1))  # ERR without its highest grade says so
+    return user
+
 
 MODELS = ("mlp", "lightgbm")
 LOSSES = ("ee", "ee-gumbel", "parity", "parity-gumbel", "pointwise", "pairwise", "listnet", "lambdarank")
@@ -28,7 +42,7 @@ class Settings:
         Another reader for the losses of exposure; None: ``user``. A more patient one gives exposure, and so a say, to
         more documents of each query, and so overfits less where queries are few.
     normalise
-        See :class:`~lightmeter.learn.normalising.Normalisation`; trees take features as they are.
+        See :class:`~lightmeter.learn.data.Normalisation`; trees take features as they are.
     epochs, patience
         At most so many epochs (of trees: trees), ended where validation EEAUC has not risen for ``patience`` of them.
         0: 100 and 10, of trees 500 and 50.

@@ -175,7 +175,7 @@ class Result:
 
     def compare(self, **options: Any) -> Comparison:
         """Test which runs differ: :func:`lightmeter.compare` with its options, but for which documents moved."""
-        from lightmeter.comparing.making import compare_result
+        from lightmeter.comparing.compare import compare_result
 
         return compare_result(self, **options)
 
@@ -187,7 +187,7 @@ class Result:
         level, resamples, rng
             As in :func:`lightmeter.statistics.intervals.bootstrap_intervals`.
         """
-        from lightmeter.comparing.intervals import intervals_of
+        from lightmeter.comparing.columns import intervals_of
 
         return intervals_of(self, level, resamples, rng)
 

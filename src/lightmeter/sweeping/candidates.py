@@ -23,7 +23,7 @@ from lightmeter.measures.target_exposure import (
 )
 from lightmeter.models.targets import Ideal
 from lightmeter.models.users import User
-from lightmeter.sweeping.scale import unset
+from lightmeter.sweeping.curve import unset
 
 
 @dataclass(frozen=True)

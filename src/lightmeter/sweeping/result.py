@@ -11,8 +11,7 @@ import polars as pl
 
 from lightmeter.arrays import Booleans, Floats, Objects
 from lightmeter.errors import LightmeterError
-from lightmeter.sweeping.curve import NO_FRONTIER, Curve, Estimate, intervals
-from lightmeter.sweeping.scale import unset
+from lightmeter.sweeping.curve import NO_FRONTIER, Curve, Estimate, intervals, unset
 
 if TYPE_CHECKING:
     import pandas as pd

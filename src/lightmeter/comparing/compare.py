@@ -9,22 +9,20 @@ import polars as pl
 
 from lightmeter.arrays import Rng
 from lightmeter.comparing.agreement import correlations, disagreements, outliers
-from lightmeter.comparing.changes import changes
-from lightmeter.comparing.columns import Column, columns_of
+from lightmeter.comparing.changes import Reasons, changes
+from lightmeter.comparing.columns import Column, Ends, columns_of, intervals_of_columns
 from lightmeter.comparing.comparison import Comparison
-from lightmeter.comparing.intervals import Ends, intervals_of_columns
-from lightmeter.comparing.letters import letters
-from lightmeter.comparing.remarks import conventions_of, remarks
-from lightmeter.comparing.testing import (
+from lightmeter.comparing.pairs import (
     TESTS,
     Plan,
     default_adjust,
     different,
     enough,
+    letters,
     pairs_of,
     table_of_pairs,
 )
-from lightmeter.comparing.why import Reasons
+from lightmeter.comparing.remarks import conventions_of, remarks
 from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import Ties
 from lightmeter.errors import LightmeterError, choice, seed, suggest, whole_number

@@ -1,9 +1,27 @@
-"""The position-based model, by expectation-maximisation.
+"""Examination by rank from clicks: by click rates, by documents seen at two ranks, by the position-based model.
 
-``P(click) = examination_k x relevance(query, document)``, both probabilities. Given the current values, a click says
-that the document was looked at and is relevant; without a click it was looked at with probability ``e (1 - r) / (1 - e
-r)`` and is relevant with probability ``r (1 - e) / (1 - e r)``. The new values are the means of these, per rank and per
-document (Wang et al. 2018; the model is that of Richardson et al. 2007 and Craswell et al. 2008).
+**Click rates.** Right where ranks were random: all ranks then have the same relevance on average.
+
+**Pairs.** A document that was shown at ranks k and l has the same relevance at both, so its click rates at the two
+differ by attention alone. For each two ranks, over the documents seen at both,
+
+    A_kl = sum over documents of clicks_k shown_l / (shown_k + shown_l)
+
+has the expectation ``examination_k R_kl``, and A_lk ``examination_l R_kl`` with the same R_kl: A_kl / A_lk is the ratio
+of Mantel and Haenszel, with documents as strata, and estimates examination_k / examination_l. Agarwal et al. (2019)
+call such documents interventional sets and weigh all documents alike; the weights here count a document by what it can
+tell. All ranks are fitted to all ratios at once:
+
+    maximise  sum over k, l of A_kl log(w_k / (w_k + w_l)),
+
+which has one maximum (it is concave in log w), and whose equations have expectation 0 at the truth however few times
+each document was seen.
+
+**The position-based model**, fitted by expectation-maximisation. ``P(click) = examination_k x relevance(query,
+document)``, both probabilities. Given the current values, a click says that the document was looked at and is relevant;
+without a click it was looked at with probability ``e (1 - r) / (1 - e r)`` and is relevant with probability ``r (1 - e)
+/ (1 - e r)``. The new values are the means of these, per rank and per document (Wang et al. 2018; the model is that of
+Richardson et al. 2007 and Craswell et al. 2008).
 
 The log-likelihood ``sum of clicks (log e + log r) + (shown - clicks) log(1 - e r)`` is concave in (log e, log r), as
 ``log(1 - exp(x))`` is concave in x: there is one maximum but for a common factor, and no need for several starts.
@@ -25,6 +43,102 @@ import numpy as np
 from lightmeter.arrays import Floats, Integers
 from lightmeter.clicks.log import Cells
 from lightmeter.statistics.resampling import by_query, resampled
+
+
+def rates(cells: Cells, reference: int) -> Floats:
+    """Clicks over showings of each rank, relative to the reference rank (counted from 0).
+
+    ``w_k = (sum of clicks at k / showings at k) / (the same at the reference)``. Where documents were put at ranks at
+    random, all ranks have the same relevance on average, and w_k is examination_k / examination_reference (Joachims,
+    Swaminathan and Schnabel 2017, section 5.1). Where they were not, relevance is mixed in.
+    """
+    return _relative(cells.by_rank(cells.clicks), cells.by_rank(cells.shown), reference)
+
+
+def rate_replicates(cells: Cells, reference: int, resamples: int, rng: np.random.Generator) -> Floats:
+    """The rates of bootstrap replicates, ``[replicates, ranks]``; NaN for a rank that a replicate did not draw."""
+    ranks = cells.ranks
+    sums = by_query(
+        np.tile(cells.query, 2),
+        np.concatenate([cells.rank, cells.rank + ranks]),
+        np.concatenate([cells.clicks, cells.shown]),
+        (cells.queries, 2 * ranks),
+    )
+    return np.concatenate(
+        [_relative(some[:, :ranks], some[:, ranks:], reference) for some in resampled(sums, resamples, rng)]
+    )
+
+
+def _relative(clicks: Floats, shown: Floats, reference: int) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = clicks / shown
+        return rate / rate[..., reference, None]
+
+
+_PAIR_STEPS = 100
+_PAIR_NEAR = 1e-12
+_PAIR_LONGEST = 1.0
+_PAIR_LOWEST = 40.0
+
+
+def harvest(cells: Cells) -> Floats:
+    """A_kl of all queries together, ``[ranks, ranks]``."""
+    out = np.zeros((cells.ranks, cells.ranks))
+    for upper, lower in cells.partners():
+        for one, other in ((upper, lower), (lower, upper)):
+            np.add.at(out, (cells.rank[one], cells.rank[other]), _counted(cells, one, other))
+    return out
+
+
+def pair_weights(ratios: Floats, reference: int, start: Floats | None = None) -> Floats:
+    """Weights relative to the reference from A_kl, ``[.., ranks, ranks]``, by Newton's method on log w.
+
+    ``start``: weights near the solution, where some are known.
+    """
+    both = ratios + np.swapaxes(ratios, -1, -2)
+    won = ratios.sum(-1)
+    log = np.zeros(won.shape) if start is None else np.broadcast_to(np.log(start), won.shape)
+    ranks = np.arange(won.shape[-1])
+    ridge = 1e-12 * np.maximum(both.sum((-1, -2)), 1e-300)[..., None]
+    for _ in range(_PAIR_STEPS):
+        share = 1.0 / (1.0 + np.exp(log[..., None, :] - log[..., :, None]))  # w_k / (w_k + w_l)
+        slope = won - (both * share).sum(-1)
+        bend = both * share * (1.0 - share)
+        matrix = -bend
+        matrix[..., ranks, ranks] += bend.sum(-1) + ridge
+        matrix[..., reference, :] = 0.0
+        matrix[..., :, reference] = 0.0
+        matrix[..., reference, reference] = 1.0
+        slope[..., reference] = 0.0
+        step = np.linalg.solve(matrix, slope[..., None])[..., 0]
+        step /= np.maximum(np.abs(step).max(-1, keepdims=True) / _PAIR_LONGEST, 1.0)
+        log = np.clip(log + step, -_PAIR_LOWEST, _PAIR_LOWEST)
+        if np.abs(step).max(initial=0.0) < _PAIR_NEAR:
+            break
+    return np.exp(log)
+
+
+def pair_replicates(cells: Cells, reference: int, resamples: int, rng: np.random.Generator) -> Floats:
+    """Weights of bootstrap replicates, ``[replicates, ranks]``; NaN for a rank that has no partner in a replicate."""
+    ranks = cells.ranks
+    shape = (cells.queries, ranks * ranks)
+    sums = by_query(cells.query[:0], cells.rank[:0], cells.shown[:0], shape)
+    for upper, lower in cells.partners():
+        one, other = np.concatenate([upper, lower]), np.concatenate([lower, upper])
+        column = cells.rank[one] * ranks + cells.rank[other]
+        sums = sums + by_query(cells.query[one], column, _counted(cells, one, other), shape)
+    start = pair_weights(np.asarray(sums.sum(axis=0)).reshape(ranks, ranks), reference)
+    made = []
+    for some in resampled(sums, resamples, rng):
+        ratios = some.reshape(-1, ranks, ranks)
+        met = (ratios + np.swapaxes(ratios, -1, -2)).sum(-1) > 0
+        made.append(np.where(met & met[:, reference, None], pair_weights(ratios, reference, start), np.nan))
+    return np.concatenate(made)
+
+
+def _counted(cells: Cells, one: Integers, other: Integers) -> Floats:
+    return cells.clicks[one] * cells.shown[other] / (cells.shown[one] + cells.shown[other])
+
 
 _NEAR = 1e-8
 _ROUNDS = 300
@@ -55,7 +169,7 @@ def informative(cells: Cells) -> Cells:
     return Cells(kept.query, pair, kept.rank, kept.shown, kept.clicks, kept.queries, kept.ranks)
 
 
-def fit(cells: Cells, *, rounds: int = _ROUNDS, near: float = _NEAR) -> Fit:
+def fit_model(cells: Cells, *, rounds: int = _ROUNDS, near: float = _NEAR) -> Fit:
     """Fit examination and relevance to informative cells, until log examination changes by less than ``near``."""
     pairs = int(cells.pair.max(initial=-1)) + 1
     shown_rank = np.maximum(cells.by_rank(cells.shown), _SMALL)
