@@ -8,7 +8,7 @@ import pytest
 import lightmeter as lm
 from lightmeter.exposure.transposition import staying
 from lightmeter.sweeping.areas import envelope_area
-from lightmeter.sweeping.curve import Scale
+from lightmeter.sweeping.candidates import Scale
 from lightmeter.sweeping.families import LuceFamily, TranspositionFamily
 from lightmeter.sweeping.points import _rising, errors, lost, refine, unstable, wide
 

@@ -19,7 +19,7 @@ from lightmeter.exposure.ties import blocks_by_score, oracle_exposure, tied_expo
 from lightmeter.learn.settings import reader
 from lightmeter.models.users import User
 from lightmeter.sweeping.areas import areas
-from lightmeter.sweeping.curve import Scale, unset
+from lightmeter.sweeping.candidates import Scale, unset
 
 KINDS = ("documents", "parity")
 #: Of the scores in units of their mean deviation within a query.

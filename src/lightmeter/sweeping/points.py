@@ -12,8 +12,7 @@ from lightmeter.data.rankings import CELLS, Ranked, chunks_of_like_length
 from lightmeter.io.threads import in_threads
 from lightmeter.models.users import User
 from lightmeter.sweeping.areas import rough_areas
-from lightmeter.sweeping.candidates import Candidates
-from lightmeter.sweeping.curve import Scale
+from lightmeter.sweeping.candidates import Candidates, Scale
 from lightmeter.sweeping.families import Family
 
 STEP = 0.0185  # in x: below the 0.02 that is asked for

@@ -11,7 +11,8 @@ import polars as pl
 
 from lightmeter.arrays import Booleans, Floats, Objects
 from lightmeter.errors import LightmeterError
-from lightmeter.sweeping.curve import NO_FRONTIER, Curve, Estimate, intervals, unset
+from lightmeter.sweeping.candidates import unset
+from lightmeter.sweeping.curve import NO_FRONTIER, Curve, Estimate, intervals
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,8 +20,8 @@ from lightmeter.measures.context import MISSING, UNKNOWN, Context, Missing, Unkn
 from lightmeter.measures.exposure import EED, EER
 from lightmeter.models.policies import Static
 from lightmeter.models.users import User, user_of
-from lightmeter.sweeping.candidates import asked
-from lightmeter.sweeping.curve import LEVEL, NO_RANGE, Best, Curve, Scale, unset
+from lightmeter.sweeping.candidates import NO_RANGE, Scale, asked, unset
+from lightmeter.sweeping.curve import LEVEL, Best, Curve
 from lightmeter.sweeping.families import Family, families_of
 from lightmeter.sweeping.points import By, Lists, drawn_points, exact_points
 from lightmeter.sweeping.result import SweepResult
