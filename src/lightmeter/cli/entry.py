@@ -67,7 +67,7 @@ def _end(code: int) -> NoReturn:
 
 
 class _Terminated(KeyboardInterrupt):
-    """Another program asks this one to end: what is half-written is taken away, as after Ctrl-C."""
+    """Another program asks this one to end: half-written files are removed, as after Ctrl-C."""
 
 
 def _terminated(number: int, _frame: Any) -> NoReturn:
@@ -75,7 +75,7 @@ def _terminated(number: int, _frame: Any) -> NoReturn:
 
 
 def _code(given: list[str]) -> int:
-    """Run a command line, and tell what goes wrong."""
+    """Run a command line, and report what goes wrong."""
     code = DONE
     try:
         for stream in (sys.stdout, sys.stderr):
@@ -146,7 +146,7 @@ def shortened(text: str, arguments: Iterable[str]) -> str:
 def _wrong(text: str, error: Exception) -> int:
     if os.environ.get("LIGHTMETER_DEBUG"):
         traceback.print_exception(error)
-    return _tell(f"error: {text}", WRONG_INPUT)
+    return _report(f"error: {text}", WRONG_INPUT)
 
 
 def _defect(error: BaseException) -> int:
@@ -157,14 +157,14 @@ def _defect(error: BaseException) -> int:
 
     what, whose = f"{type(error).__name__}: {error}".rstrip("."), culprit(error)
     where, fault = (f" in {whose}", "the plugin") if whose is not None else ("", "lightmeter")
-    return _tell(
+    return _report(
         f"defect{where}: {what}. This is a fault of {fault}, not of your input. "
         "Set LIGHTMETER_DEBUG=1 to see where it happened.",
         DEFECT,
     )
 
 
-def _tell(text: str, code: int) -> int:
+def _report(text: str, code: int) -> int:
     say(text)
     leave_pipes()
     return code

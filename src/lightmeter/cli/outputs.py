@@ -82,14 +82,14 @@ def write_manifest(
     context: Callable[[], Context] | None = None,
     people: Any = None,
 ) -> None:
-    """Write the manifest and the report, where they are asked for.
+    """Write the manifest and the report, where the user named files for them.
 
     Parameters
     ----------
     request
-        What the user asked for.
+        The options; its ``manifest`` and ``report`` name the files.
     manifest
-        How the result was made, as the result says.
+        The result's own manifest.
     files
         All input files.
     started

@@ -12,9 +12,10 @@ import pytest
 import lightmeter as lm
 from lightmeter.auditing.options import PRESETS
 from lightmeter.cli.options import ABOUT, COMMANDS, FORMATS
-from lightmeter.cli.parsing import Choice, parse
+from lightmeter.cli.parsing import Choice, Number, Whole, parse
 from lightmeter.clicks.estimate import METHODS
 from lightmeter.comparing.pairs import TESTS
+from lightmeter.errors import LightmeterError
 from lightmeter.learn.data import NORMALISATIONS
 from lightmeter.learn.settings import LOSSES, MODELS, Settings
 from lightmeter.statistics.significance import ADJUST
@@ -100,3 +101,79 @@ def test_options_that_compare_refuses_are_not_advertised(lightmeter):
     assert "--sequence" not in text
     assert "--segment" not in text
     assert "--fail-if" in text
+
+
+def typed(command):
+    """A command line with no more than the command needs."""
+    return [command, *("x" for option in BY_NAME[command].options if option.flags.isupper() or "..." in option.flags)]
+
+
+EVERY = [(c.name, o) for c in COMMANDS for o in c.options if not o.is_argument and o.value is not None]
+CHECKED = [(c, o) for c, o in EVERY if isinstance(o.value, Whole | Number | Choice)]
+
+
+def named(cases):
+    return [f"{command} {option.flags.split()[0]}" for command, option in cases]
+
+
+@pytest.mark.parametrize(("command", "option"), CHECKED, ids=named(CHECKED))
+def test_a_wrong_value_is_named_with_what_is_accepted(command, option):
+    flag = option.flags.split()[0]
+    with pytest.raises(LightmeterError) as error:
+        parse([*typed(command), flag, "-?"], COMMANDS, ABOUT)
+    assert str(error.value) == f"{flag} is '-?'. Accepted: {option.value.accepted('-?')}."
+
+
+@pytest.mark.parametrize(("command", "option"), EVERY, ids=named(EVERY))
+def test_an_empty_value_and_a_second_one_are_refused(command, option):
+    flag = option.flags.split()[0]
+    with pytest.raises(LightmeterError, match=f"^{flag} is an empty text"):
+        parse([*typed(command), flag, ""], COMMANDS, ABOUT)
+    if not option.several:
+        with pytest.raises(LightmeterError, match=f"^{flag} is given twice"):
+            parse([*typed(command), flag, "1", flag, "1"], COMMANDS, ABOUT)
+
+
+@pytest.mark.parametrize("command", BY_NAME)
+def test_a_request_has_every_option_of_the_table(command):
+    request = parse(typed(command), COMMANDS, ABOUT)
+    for option in BY_NAME[command].options:
+        if not option.is_argument:
+            expected = option.absent if option.default is None else option.default
+            assert getattr(request, option.key) == expected
+    assert {o.key for c in COMMANDS for o in c.options} <= set(vars(request))
+
+
+def test_values_are_read():
+    request = parse(
+        shlex.split(
+            "sweep a b --depth 5 --bins age=0,18 --bins size=1,2 --columns query=q,doc=d --per-query --user DCG "
+            f"""--ordinal 'level="a, b",c' --user ERR --rng {2**70}"""
+        ),
+        COMMANDS,
+        ABOUT,
+    )
+    assert (request.runs, request.depth, request.rng, request.per_query) == (["a", "b"], 5, 2**70, True)
+    assert request.bins == {"age": [0.0, 18.0], "size": [1.0, 2.0]}
+    assert request.columns == {"query": "q", "doc": "d"}
+    assert request.ordinal == {"level": ["a, b", "c"]}
+    assert request.users == ["DCG", "ERR"]
+    assert request.policies == ["PlackettLuce"]
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [(str(2**63), "a whole number below 2 to the power of 63"), ("0", "a whole number of at least 1")],
+)
+def test_whole_numbers_have_ends(text, accepted):
+    assert parse(["evaluate", "a", "--depth", str(2**63 - 1)], COMMANDS, ABOUT).depth == 2**63 - 1
+    with pytest.raises(LightmeterError) as error:
+        parse(["evaluate", "a", "--depth", text], COMMANDS, ABOUT)
+    assert str(error.value) == f"--depth is '{text}'. Accepted: {accepted}."
+
+
+@pytest.mark.parametrize("text", ["0.0", "1", "nan", "inf", "-0.5"])
+def test_levels_are_between_0_and_1(text):
+    assert parse(["compare", "a", "--alpha", "0.1"], COMMANDS, ABOUT).alpha == 0.1
+    with pytest.raises(LightmeterError, match="a number between 0 and 1"):
+        parse(["compare", "a", "--alpha", text], COMMANDS, ABOUT)
