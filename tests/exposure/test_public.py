@@ -61,7 +61,6 @@ def test_ties_are_random_by_default() -> None:
     [
         (lambda: lm.expected_exposure([1.0, np.inf], user="RBP(p=0.5)"), "finite"),
         (lambda: lm.expected_exposure([1.0], [1, 2], user="RBP(p=0.5)"), "one shape"),
-        (lambda: lm.expected_exposure([1.0], user=None), "the user is None"),
         (lambda: lm.expected_exposure([1.0], user="ERR"), "max_grade"),
         (lambda: lm.expected_exposure([1.0], policy="Samples", user="DCG"), "made of given rankings"),
         (lambda: lm.expected_exposure([1.0], policy="Static", user="DCG"), "ids, which arrays have not"),

@@ -153,10 +153,10 @@ def _defect(error: BaseException) -> int:
     if os.environ.get("LIGHTMETER_DEBUG"):
         traceback.print_exception(error)
         return DEFECT
-    from lightmeter.terms.plugins import culprit
+    from lightmeter.terms.plugins import plugin_at_fault
 
-    what, whose = f"{type(error).__name__}: {error}".rstrip("."), culprit(error)
-    where, fault = (f" in {whose}", "the plugin") if whose is not None else ("", "lightmeter")
+    what, plugin = f"{type(error).__name__}: {error}".rstrip("."), plugin_at_fault(error)
+    where, fault = (f" in {plugin}", "the plugin") if plugin is not None else ("", "lightmeter")
     return _report(
         f"defect{where}: {what}. This is a fault of {fault}, not of your input. "
         "Set LIGHTMETER_DEBUG=1 to see where it happened.",

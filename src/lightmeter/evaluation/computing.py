@@ -16,7 +16,6 @@ from lightmeter.measures.base import BY_QUERY, Measure, value_of
 from lightmeter.measures.block import Block
 from lightmeter.measures.candidates import mixture
 from lightmeter.measures.context import Context, Missing
-from lightmeter.models.policies import Policy
 from lightmeter.results.result import Cell
 
 Progress = Callable[[int, int], None]
@@ -65,7 +64,7 @@ def values_of_run(
     if not context.policy.stochastic:
         _of_rankings(context, ranked, plan, counter, out)
         return out
-    exact = {m: r for m, r in plan.items() if r.exactly_under(context.policy)}
+    exact = {m: r for m, r in plan.items() if _exact(r, context)}
     _of_rankings(context, ranked, exact, counter, out)
     rest = {m: r for m, r in plan.items() if m not in exact}
     if rest:
@@ -75,12 +74,18 @@ def values_of_run(
     return out
 
 
-def how_computed(policy: Policy, plan: dict[Measure, Measure], samples: int, seed: int) -> dict[str, str]:
+def _exact(measure: Measure, context: Context) -> bool:
+    """Whether no rankings need to be sampled for a measure."""
+    dropped = measure.divides_by_known and context.unknown == "drop"
+    return measure.exactly_under(context.policy) and not dropped
+
+
+def how_computed(context: Context, plan: dict[Measure, Measure], samples: int, seed: int) -> dict[str, str]:
     """What was computed exactly under a policy, and what from drawn rankings."""
-    if not policy.stochastic:
+    if not context.policy.stochastic:
         return {}
-    exact = [str(m) for m, r in plan.items() if r.exactly_under(policy)]
-    drawn = [str(m) for m, r in plan.items() if not r.exactly_under(policy)]
+    exact = [str(m) for m, r in plan.items() if _exact(r, context)]
+    drawn = [str(m) for m, r in plan.items() if not _exact(r, context)]
     out = {"exact": ", ".join(exact)} if exact else {}
     if drawn:
         out["drawn"] = f"{', '.join(drawn)}: means over {samples} rankings a query, seed {seed}"

@@ -121,7 +121,7 @@ def evaluate(
             cells += cells_of(context, name, measure, computed, here, missing)
     segments = None if collection.segments is None else [collection.segments[q] for q in collection.evaluated]
     weight = None if collection.query_weight is None else collection.query_weight[collection.evaluated]
-    how = how_computed(chosen, plan, samples, rng)
+    how = how_computed(context, plan, samples, rng)
     rules = how | conventions(
         context, {m: m.resolve(context) for m in parts}, chosen, unknown, missing, depth, tied, answered
     )

@@ -26,8 +26,6 @@ from lightmeter.measures.group_measure import (
     GroupMeasure,
     anything_known,
     drawn,
-    drops,
-    mark_drop,
     target_share,
     undefined,
 )
@@ -208,6 +206,7 @@ class ECE(GroupMeasure):
     [('f', 0.666667), ('m', 0.333333), ('f', 0.447214), ('m', -0.447214)]
     """
 
+    divides_by_known = True
     by: str = param(accepts=BY, doc=BY_DOC)
     user: User = param(default=DCG(), accepts=TermOf("user"), doc="user model whose view weighs the ranks", always=True)
     part: Part = param(
@@ -237,11 +236,11 @@ class ECE(GroupMeasure):
             return super().resolve(context)
         measure = super(GroupMeasure, self).resolve(context)  # the divergence is not used: it may not suit
         context.collection.attribute(measure.by)
-        return mark_drop(measure, context)
+        return measure
 
     def exactly_under(self, policy: Policy) -> bool:
         # all attention there is does not depend on the ranking for a user who knows the rank only
-        return self.by_group and not self.user.by_document and not drops(self) and is_exact(policy, self.user)
+        return self.by_group and not self.user.by_document and is_exact(policy, self.user)
 
     def value(self, block: Block) -> Values:
         goal = distribution(block.context, self.target, self.by, block.ranked.run.name)

@@ -11,7 +11,7 @@ import numpy as np
 from lightmeter.arrays import Floats, Integers
 from lightmeter.data.attributes import JOIN
 from lightmeter.data.values import Values, as_values
-from lightmeter.errors import TermError
+from lightmeter.errors import LightmeterError, TermError
 from lightmeter.models.users import User
 from lightmeter.terms.parameters import Either, ListOf, Text
 from lightmeter.terms.term import Cutoff
@@ -57,6 +57,9 @@ class Measure(Cutoff, abstract=True):
         Whether it is reduced over queries before it becomes a number, by :meth:`across`: it has no value for a query.
     counts_unanswered
         Whether, reduced over queries, it counts those that the run does not answer itself, as without exposure.
+    divides_by_known
+        Whether it divides by what of a ranking has a known membership, where unknown documents are dropped: its
+        expected value then does not follow from expected exposure.
     invariant_to
         Changes of the input that leave it as it is, for the property tests: ``query_order``, ``scores`` (as long as
         the order of documents stays),
@@ -85,6 +88,7 @@ class Measure(Cutoff, abstract=True):
     linear: ClassVar[bool] = False
     across_queries: ClassVar[bool] = False
     counts_unanswered: ClassVar[bool] = False
+    divides_by_known: ClassVar[bool] = False
     invariant_to: ClassVar[Any] = frozenset({"query_order", "scores", "below_cutoff"})
     needs_cutoff: ClassVar[bool] = False
 
@@ -197,7 +201,18 @@ class Measure(Cutoff, abstract=True):
 def value_of(measure: Measure, block: Block) -> Values:
     """The values of a measure for the rankings of a block, computed once."""
     # from the class: a measure may have a parameter named value
-    return block.once(("value", measure), lambda: as_values(type(measure).value(measure, block)))
+    return block.once(("value", measure), lambda: _checked(measure, type(measure).value(measure, block), block))
+
+
+def _checked(measure: Measure, given: Any, block: Block) -> Values:
+    """What a measure gave for a block, if it is one number per ranking: a measure may be a user's own."""
+    values = as_values(given)
+    if values.value.shape != (len(block.query),):
+        raise LightmeterError(
+            f"{measure} of the module {type(measure).__module__} gave values of shape {list(values.value.shape)} for "
+            f"{len(block.query)} rankings. Accepted: one number per ranking."
+        )
+    return values
 
 
 def no_relevant(values: Floats, count: Integers) -> Values:

@@ -25,9 +25,7 @@ from lightmeter.measures.group_measure import (
     anything_known,
     code_of,
     drawn,
-    drops,
     looked_at,
-    mark_drop,
     member,
     other_of,
     target_share,
@@ -56,13 +54,14 @@ class _Leaning(GroupMeasure, abstract=True):
 
     better: ClassVar[Any] = "none"
     bounds: ClassVar[Any] = (-1.0, 1.0)
+    divides_by_known = True
 
     def resolve(self, context: Context) -> Any:
         measure = super().resolve(context)
         positive, negative = measure.sides(context)
         if positive == negative:
             raise LightmeterError(f"{self}: both sides are {positive!r}. Accepted: two different values.")
-        return mark_drop(measure, context)
+        return measure
 
     def sides(self, context: Context) -> tuple[str, str]:
         """The values of bias +1 and -1."""
@@ -133,7 +132,7 @@ class OutputBias(_Leaning):
         return self.output(block)
 
     def exactly_under(self, policy: Policy) -> bool:
-        return not drops(self)
+        return True
 
     def expected(self, block: Block) -> Values:
         return self.value(block)
@@ -154,6 +153,7 @@ class InputBias(_Leaning):
     [0.0]
     """
 
+    divides_by_known = False
     by: str = param(accepts=BY, doc=BY_DOC)
     positive: str = param(accepts=VALUE, doc=_POSITIVE_DOC)
     negative: str | None = param(default=None, accepts=Maybe(VALUE), doc=_NEGATIVE_DOC)
@@ -196,7 +196,7 @@ class RankingBias(_Leaning):
         return values.because(~goal.defined(block.query), goal.reason)
 
     def exactly_under(self, policy: Policy) -> bool:
-        return not drops(self)
+        return True
 
     def expected(self, block: Block) -> Values:
         return self.value(block)
@@ -267,7 +267,7 @@ class SignedBias(_Leaning):
 
     def exactly_under(self, policy: Policy) -> bool:
         linear = not self.absolute and self.over == "ranks" and not self.user.by_document
-        return linear and not drops(self) and is_exact(policy, self.user)
+        return linear and is_exact(policy, self.user)
 
     def expected(self, block: Block) -> Values:
         return self.value(block)

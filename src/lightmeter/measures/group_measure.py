@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,21 +136,6 @@ def anything_known(block: Block, by: str, cutoff: int | None) -> Booleans:
     """Whether any of the documents looked at has a known membership; one of its own counts as known."""
     known = block.membership(by).known if block.context.unknown == "distinct" else block.member_entry(by) >= 0
     return np.asarray((known if cutoff is None else known[:, :cutoff]).any(axis=1))
-
-
-def mark_drop(measure: Any, context: Context) -> Any:
-    """The measure, marked where unknown documents are dropped: what it divides by then depends on the ranking, so its
-    expected value does not follow from expected exposure.
-    """
-    if context.unknown == "drop":
-        measure = dataclasses.replace(measure)
-        object.__setattr__(measure, "_drops", True)
-    return measure
-
-
-def drops(measure: Any) -> bool:
-    """Whether :func:`mark_drop` marked it."""
-    return getattr(measure, "_drops", False)
 
 
 def drawn(block: Block) -> bool:

@@ -1,8 +1,7 @@
 """Terms of one's own from outside: modules named by the user, and installed packages that announce themselves.
 
 A module registers its measures by being imported. Installed packages announce modules under the entry-point group
-``lightmeter.terms``; they are
-imported only when a name is not known otherwise, or to list what there is.
+``lightmeter.terms``; these are imported only when a name is not known otherwise, or to list what there is.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, fields
-from types import ModuleType, TracebackType
+from traceback import walk_tb
+from types import ModuleType
 from typing import Any
 
 from lightmeter.errors import LightmeterError, TermError
@@ -51,7 +50,7 @@ def load_plugin(spec: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # whatever the plugin raises is the plugin's
         if _debugging():
             raise
-        raise LightmeterError(f"the plugin {spec} cannot be loaded: {_told(error, spec)}") from error
+        raise LightmeterError(f"the plugin {spec} cannot be loaded: {_explained(error, spec)}") from error
 
 
 def load_announced() -> list[str]:
@@ -67,8 +66,8 @@ def load_announced() -> list[str]:
                     point.load()
             except (Exception, SystemExit) as error:
                 package = point.dist.name if point.dist is not None else "a package"
-                told = _told(error, point.module)
-                _announced.append(f"the plugin {point.name} ({point.value}) of {package} cannot be loaded: {told}")
+                reason = _explained(error, point.module)
+                _announced.append(f"the plugin {point.name} ({point.value}) of {package} cannot be loaded: {reason}")
     return list(_announced)
 
 
@@ -87,39 +86,15 @@ def parse_term(text: str, kind: str | None = None, *, read: Any = parse) -> Any:
             raise second from first
 
 
-@dataclass(frozen=True)
-class Culprit:
-    """Where in a plugin something went wrong.
-
-    Attributes
-    ----------
-    module, place
-        The plugin's module, and the line and file, where the error comes from the plugin's own code.
-    term
-        The term that was at work, in the notation, if it is known.
-    """
-
-    module: str
-    place: str
-    term: str | None
-
-    def __str__(self) -> str:
-        what = f"{self.term} of " if self.term else ""
-        return f"{what}the plugin {self.module}{f' ({self.place})' if self.place else ''}"
-
-
-def culprit(error: BaseException) -> Culprit | None:
-    """The plugin whose term was at work when the error was raised; None where that was lightmeter alone."""
+def plugin_at_fault(error: BaseException) -> str | None:
+    """The plugin in whose code an error was raised, with the line; None where the error is lightmeter's alone."""
     modules = {cls.__module__ for cls in foreign_classes()}
-    module, place, term = "", "", None
-    for frame, line in _frames(error.__traceback__):
+    found = None
+    for frame, line in walk_tb(error.__traceback__):
         name = str(frame.f_globals.get("__name__"))
-        own = _term_at_work(frame.f_locals, modules)
-        if own is not None:
-            module, term = type(own).__module__, _written(own)
         if name in modules:
-            module, place = name, f"line {line} of {frame.f_code.co_filename}"
-    return Culprit(module, place, term) if module else None
+            found = f"the plugin {name} (line {line} of {frame.f_code.co_filename})"
+    return found
 
 
 def foreign_classes() -> list[type[Term]]:
@@ -150,46 +125,10 @@ def foreign_code() -> Iterator[None]:
         with redirect_stdout(sys.stderr):
             yield
     except SystemExit as error:
-        if _debugging():
-            raise LightmeterError(f"{culprit(error) or 'a plugin'} tried to end the program.") from error
         raise LightmeterError(
-            f"{culprit(error) or 'a plugin'} tried to end the program (SystemExit: {error.code}). Accepted: a measure "
-            "returns values, or raises an exception."
-        ) from None
-
-
-def _frames(trace: TracebackType | None) -> Iterator[tuple[Any, int]]:
-    while trace is not None:
-        yield trace.tb_frame, trace.tb_lineno
-        trace = trace.tb_next
-
-
-def _term_at_work(names: dict[str, Any], modules: set[str]) -> Term | None:
-    """A plugin's term among the variables of a frame that hold what is being computed."""
-    for name in ("self", "measure", "ready", "key", "user", "divergence"):
-        value = names.get(name)
-        own = _own_term(value[:1] if isinstance(value, tuple) else value, modules)
-        if own is not None:
-            return own
-    return None
-
-
-def _own_term(value: Any, modules: set[str]) -> Term | None:
-    """The term, or the first of its parts, that is a plugin's."""
-    if isinstance(value, tuple):
-        return next(filter(None, (_own_term(v, modules) for v in value)), None)
-    if not isinstance(value, Term):
-        return None
-    if type(value).__module__ in modules:
-        return value
-    return _own_term(tuple(getattr(value, f.name, None) for f in fields(value)), modules)  # type: ignore[arg-type]
-
-
-def _written(term: Term) -> str:
-    try:
-        return str(term)
-    except Exception:  # half made, or what is wrong is just this
-        return type(term).__name__
+            f"{plugin_at_fault(error) or 'a plugin'} tried to end the program (SystemExit: {error.code}). Accepted: a "
+            "measure returns values, or raises an exception."
+        ) from (error if _debugging() else None)
 
 
 def _import_file(path: str) -> ModuleType:
@@ -213,7 +152,7 @@ def _import_file(path: str) -> ModuleType:
     return module
 
 
-def _told(error: BaseException, spec: str) -> str:
+def _explained(error: BaseException, spec: str) -> str:
     """An error in one sentence, with the line of the plugin it comes from."""
     if isinstance(error, ModuleNotFoundError) and error.name and f"{spec}.".startswith(f"{error.name}."):
         return f"there is no module {error.name!r} among the installed packages or in the current directory."
@@ -221,12 +160,10 @@ def _told(error: BaseException, spec: str) -> str:
         return f"line {error.lineno} is not Python: {error.msg}."
     text = " ".join(str(error).split()) or "no message"
     place = ""
-    trace = error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
+    for frame, line in walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
         if not file.startswith(("<", _HERE, os.path.dirname(importlib.__file__))):
-            place = f" (line {trace.tb_lineno} of {file})"
-        trace = trace.tb_next
+            place = f" (line {line} of {file})"
     return f"{type(error).__name__}: {text.rstrip('.')}{place}."
 
 
