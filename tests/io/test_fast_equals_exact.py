@@ -168,9 +168,8 @@ def test_crlf_and_blank_lines_stay_on_the_fast_path(tmp_path: Path, end: str) ->
 
 
 @pytest.mark.parametrize(("text", "small"), [("abc  d\n", None), ("abc d\n", 2), ("ab\n\nc\n", None), (" abc\n", None)])
-def test_neighbours_are_seen_across_pieces(monkeypatch, tmp_path, text, small):
+def test_neighbours_are_seen_across_pieces(tmp_path, text, small):
     """Two separators side by side are an empty field, also where one piece ends and the next begins."""
     (tmp_path / "run").write_text(text, "utf-8")
     for piece in (1, 2, 3, 4, 64):
-        monkeypatch.setattr("lightmeter.io.arrow._PIECE", piece)
-        assert census(str(tmp_path / "run")) == small
+        assert census(str(tmp_path / "run"), piece) == small

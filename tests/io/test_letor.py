@@ -78,7 +78,7 @@ def test_pieces_and_compression(tmp_path, monkeypatch):
         ("1 qid:1 1:2:3\n", "found '1:2:3'"),
         ("1 qid:1 1:nan\n", "feature 1 is nan. Accepted: finite"),
         ("1 qid:1 1:inf\n", "feature 1 is inf"),
-        ("1 qid:1 1:1 2:1 1:3\n", "data.svm:1: feature 1 stands there twice"),
+        ("1 qid:1 1:1 2:1 1:3\n", "data.svm:1: feature 1 is given twice"),
         ("1 qid:1 1:1\n1 1:1\n", "data.svm:2: qid: is missing"),
         ("1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n", "data.svm:3: query '1' comes again"),
         ("1 qid:1 qid:2 1:1\n", "twice"),

@@ -87,7 +87,7 @@ FILES: list[tuple[Any, str, str | bytes, int | None, str]] = [
     (read_run, "run.jsonl", '{"query": "q", "doc": "d", "score": 1}\n{"query": 1.0, "doc": "e", "score": 1}\n', 2, "the query id is 1.0"),
     (read_run, "run.jsonl", '{"query": "q", "doc": ["d"], "score": 1}\n', 1, 'the document id is ["d"]'),
     (read_run, "run.jsonl", '{"query": "q", "doc": "d", "score": [1]}\n', 1, "the score has the type List(String): a list"),
-    (read_run, "run.jsonl", '{"query": "q", "doc": "d", "score": 1}\n\n{"query": "q", "doc": "e", "doc": "f", "score": 1}\n', 3, "the key 'doc' stands twice"),
+    (read_run, "run.jsonl", '{"query": "q", "doc": "d", "score": 1}\n\n{"query": "q", "doc": "e", "doc": "f", "score": 1}\n', 3, "the key 'doc' is given twice"),
     (read_run, "run.csv", "doc,score\nd,1\n", 1, "For a single list add a column query with one value."),
     (read_run, "run.jsonl", '{"query": "\\ud800", "doc": "d", "score": 1}\n', 1, "surrogate"),
     (read_run, "run.jsonl", '{"query": "q", "doc": "d", "score": ' + "9" * 5000 + "}\n", 1, "too many digits"),

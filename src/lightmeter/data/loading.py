@@ -15,7 +15,19 @@ from lightmeter.data.collection import Collection, vocabulary_of
 from lightmeter.data.judgments import Judgments
 from lightmeter.data.run import Run
 from lightmeter.errors import InputError, LightmeterError, suggest
+from lightmeter.io.columns import plain_text
+from lightmeter.io.frames import group_frames
+from lightmeter.io.judgments import (
+    counted,
+    judgments_from_columns,
+    read_intents,
+    read_judgments,
+    read_requests,
+    read_targets,
+)
+from lightmeter.io.runs import read_runs
 from lightmeter.io.tables import AttributeTable, JudgmentTable, RunTable, Source
+from lightmeter.io.tabular import ColumnMap, check_columns, read_named
 
 Columns = Mapping[str, str]
 
@@ -90,7 +102,6 @@ def load(
     >>> c.queries, list(c.runs), list(c.attributes)
     (['q1'], ['run'], ['gender'])
     """
-    from lightmeter.io.tabular import ColumnMap, check_columns
 
     columns = named = columns if isinstance(columns, ColumnMap) else check_columns(columns)
     tables = _runs(run, columns)
@@ -137,7 +148,6 @@ def load(
 
 
 def _runs(run: Any, columns: Columns | None) -> list[RunTable]:
-    from lightmeter.io.runs import read_runs
 
     given = run if isinstance(run, list | tuple) else [run]
     if not given:
@@ -159,14 +169,11 @@ def _runs(run: Any, columns: Columns | None) -> list[RunTable]:
 
 def _judgments(tables: list[RunTable], qrels: Any, columns: Columns | None) -> JudgmentTable | None:
     if qrels is not None:
-        from lightmeter.io.judgments import read_judgments
-
         return read_judgments(qrels, columns=columns)
     name = (columns or {}).get("grade", "grade")
     having = [t for t in tables if t.extra is not None and name in t.extra.columns]
     if not having:
         return None
-    from lightmeter.io.judgments import judgments_from_columns
 
     built = [judgments_from_columns(t, name) for t in having]
     frame = pl.concat([j.frame for j in built]).unique(maintain_order=True)
@@ -197,7 +204,6 @@ def _refuse_disjoint(tables: list[RunTable], judgments: JudgmentTable) -> None:
 def _targets(targets: Any, columns: Columns | None) -> Any:
     if targets is None or (isinstance(targets, list | tuple) and not targets):
         return None
-    from lightmeter.io.judgments import read_targets
 
     return read_targets(targets, columns=columns)
 
@@ -209,7 +215,6 @@ def _intents(intents: Any, probabilities: Any, columns: Columns | None) -> Any:
                 "intent probabilities are given without intents. Give the intents with --intents FILE."
             )
         return None
-    from lightmeter.io.judgments import read_intents
 
     return read_intents(intents, probabilities, columns=columns)
 
@@ -224,7 +229,6 @@ def _requests(sequence: Any, vocabulary: list[str], ignored: dict[str, int]) -> 
     """
     if sequence is None:
         return None, None, []
-    from lightmeter.io.judgments import counted, read_requests
 
     requests: pl.Series | None = None
     if isinstance(sequence, pl.DataFrame):
@@ -263,7 +267,6 @@ def _segments(
         return None
     if not isinstance(segment, str):
         raise LightmeterError(f"segment is {segment!r}. Accepted: the name of a column.")
-    from lightmeter.io.columns import plain_text
 
     frames = [
         pl.DataFrame({"query": pl.Series(t.queries).gather(t.query), "label": plain_text(t.extra[segment], t.source)})
@@ -272,8 +275,6 @@ def _segments(
     ]
     where, known = "the runs' tables", sorted({c for t in tables if t.extra is not None for c in t.extra.columns})
     if queries is not None:
-        from lightmeter.io.tabular import read_named
-
         table, _ = read_named(queries, ["query"], text=[segment], columns=columns)
         frames.append(table.select("query", pl.col(segment).alias("label")))
     if not frames:
@@ -382,7 +383,6 @@ def read_given_groups(
     own = list(dict.fromkeys(c for t in runs if t.extra is not None for c in t.extra.columns))
     if groups is None and not (ordinal or bins or bias):
         return GivenGroups([], own, {"ordinal": {}, "bins": {}, "bias": ()})
-    from lightmeter.io.frames import group_frames
     from lightmeter.io.groups import attribute_names, read_groups
 
     for name, option in (("ordinal", ordinal), ("bins", bins)):

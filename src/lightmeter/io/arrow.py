@@ -140,7 +140,7 @@ def read_columns(source: Any, delimiter: str, fields: int, constant: str | None 
         return None
 
 
-def census(path: str) -> int | None:
+def census(path: str, piece_size: int = _PIECE) -> int | None:
     """Number of bytes at or below the space, or beyond ASCII; None where two of them are neighbours or the file begins
     with one.
     """
@@ -152,10 +152,10 @@ def census(path: str) -> int | None:
         # beyond ASCII a signed byte is negative
         signed = np.frombuffer(data, np.int8)
         total, neighbours = 0, False
-        below, both = np.empty(_PIECE + 1, dtype=bool), np.empty(_PIECE, dtype=bool)
+        below, both = np.empty(piece_size + 1, dtype=bool), np.empty(piece_size, dtype=bool)
         below[0] = True  # before the first byte
-        for at in range(0, len(signed), _PIECE):
-            piece = signed[at : at + _PIECE]
+        for start in range(0, len(signed), piece_size):
+            piece = signed[start : start + piece_size]
             n = len(piece)
             total += int(np.count_nonzero(np.less_equal(piece, 32, out=below[1 : n + 1])))
             neighbours = bool(np.logical_and(below[1 : n + 1], below[:n], out=both[:n]).any())

@@ -29,7 +29,7 @@ def read_objects(path: str) -> tuple[list[dict[str, Any]], Source, dict[str, int
             found, accepted = f"{error} is not JSON", "finite numbers; null for a missing one"
             raise fault(found, source, row, accepted=accepted) from None
         except _Repeated as error:
-            found, hint = f"the key {error} stands twice in one object", "Several values of a document go into a list"
+            found, hint = f"the key {error} is given twice in one object", "Several values of a document go into a list"
             raise fault(found, source, row, accepted="each key once", hint=hint) from None
         except (ValueError, RecursionError) as error:
             raise fault(f"not JSON ({_reason(error)})", source, row, accepted=_LINES) from None
@@ -132,7 +132,7 @@ class _NotJson(ValueError):
 
 
 class _Repeated(ValueError):
-    """A key that stands twice in one object."""
+    """A key that is given twice in one object."""
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -186,7 +186,7 @@ def _parsed(name: str, first: int, lines: list[bytes]) -> _Piece:
     mine = is_query.to_numpy()
     again = np.flatnonzero(mine)[1:][np.diff(row[mine]) == 0]
     if len(again):
-        raise InputError("qid: stands there twice", where=name, line=int(line[row[again[0]]]), accepted=_FORM)
+        raise InputError("qid: is given twice", where=name, line=int(line[row[again[0]]]), accepted=_FORM)
     qid[row[mine]] = given.filter(is_query).to_numpy()
     row, token = row[~mine], long["token"].filter(~is_query)
     feature = key.filter(~is_query).cast(pl.Int64, strict=False)
@@ -243,7 +243,7 @@ def _refuse_repeated(name: str, line: Integers, row: Integers, feature: Integers
     if twice.any():
         i = int(order[1:][twice][0])
         raise InputError(
-            f"feature {feature[i]} stands there twice", where=name, line=int(line[i]), accepted="each feature once"
+            f"feature {feature[i]} is given twice", where=name, line=int(line[i]), accepted="each feature once"
         )
 
 
