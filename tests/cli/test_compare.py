@@ -91,7 +91,7 @@ def test_a_baseline_and_a_paired_test(lightmeter):
     assert "the smallest p that can come out is 1. Take more queries" in done.err
 
 
-def test_why_is_told_of_documents(lightmeter):
+def test_why_is_reported_of_documents(lightmeter):
     rows = lightmeter("compare", *RUNS, "-m", "AP", "-f", "jsonl", "--changed", "1").rows()
     (change,) = [row for row in rows if row["kind"] == "change"]
     moved = [row for row in rows if row["kind"] == "moved"]
@@ -120,17 +120,17 @@ def test_hostile_names_stay_text(lightmeter, folder):
 def test_the_manifest(lightmeter, folder):
     done = lightmeter("compare", *RUNS, "-m", "AP", "--test", "bootstrap", "--rng", "7", "--manifest", "m.json", "-q")
     assert (done.code, done.err) == (0, "")
-    made = json.loads((folder / "m.json").read_text("utf-8"))
-    assert made["comparison"]["test"] == "bootstrap"
-    assert made["comparison"]["tests"] == 3
-    assert made["comparison"]["queries"] == {"AP": 2}
-    assert made["seed"] == 7
-    assert "test" in made["conventions"]
-    assert {f["path"] for f in made["files"]} == {"a.run", "b.run", "tied.run", "qrels.txt"}
+    manifest = json.loads((folder / "m.json").read_text("utf-8"))
+    assert manifest["comparison"]["test"] == "bootstrap"
+    assert manifest["comparison"]["tests"] == 3
+    assert manifest["comparison"]["queries"] == {"AP": 2}
+    assert manifest["seed"] == 7
+    assert "test" in manifest["conventions"]
+    assert {f["path"] for f in manifest["files"]} == {"a.run", "b.run", "tied.run", "qrels.txt"}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("a.run", "--qrels", "qrels.txt", "-m", "AP"), "there is 1 run"),
         (("a.run", "b.run", "-m", "AP"), "AP needs judgments"),
@@ -157,34 +157,34 @@ def test_the_manifest(lightmeter, folder):
         ((*RUNS, "-m", "AP", "--test", ""), "--test is an empty text"),
     ],
 )
-def test_refused(lightmeter, folder, arguments, told):
+def test_refused(lightmeter, folder, arguments, message):
     before = sorted(p.name for p in folder.iterdir())
     done = lightmeter("compare", *arguments)
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1
     assert sorted(p.name for p in folder.iterdir()) == before
 
 
 @pytest.mark.parametrize(
-    ("condition", "code", "told"),
+    ("condition", "code", "messages"),
     [
         ("AP < 0.5", 3, ["AP < 0.5 holds for run b.run: 0.4167"]),
         ("AP < 0.1", 0, []),
         ("Share(by='size')@2 < 0.4", 3, ["a.run, group small: ", "b.run, group small: ", "tied.run, group small: "]),
     ],
 )
-def test_conditions_on_the_means_shown(lightmeter, folder, condition, code, told):
+def test_conditions_on_the_means_shown(lightmeter, folder, condition, code, messages):
     given = ("compare", *RUNS, "--groups", "groups.csv", "-m", "AP", "-m", "Share(by='size')@2", "--fail-if", condition)
     done = lightmeter(*given, "-f", "jsonl", "--manifest", "m.json", "-q")
     assert done.code == code
     lines = done.err.splitlines()
-    assert len(lines) == len(told)
-    assert all(t in line for t, line in zip(told, lines, strict=True))
+    assert len(lines) == len(messages)
+    assert all(t in line for t, line in zip(messages, lines, strict=True))
     means = {r["run"]: r["value"] for r in done.rows() if r["kind"] == "mean" and r["measure"] == "AP"}
     assert means["b.run"] == pytest.approx(5 / 12)
-    made = json.loads((folder / "m.json").read_text("utf-8"))["fail_if"]
-    assert (made["conditions"], len(made["failed"])) == ([condition], len(told))
+    manifest = json.loads((folder / "m.json").read_text("utf-8"))["fail_if"]
+    assert (manifest["conditions"], len(manifest["failed"])) == ([condition], len(messages))
     assert ("holds for no run" in lightmeter(*given, "-f", "jsonl").err) == (code == 0)
 
 
@@ -240,9 +240,11 @@ def test_help_names_the_tests(lightmeter):
 def test_seventeen_runs_by_six_measures(process, shared_data):
     runs = sorted(str(p) for p in (shared_data / "robust03" / "runs").iterdir())
     measures = ("nDCG@10", "AP", "RBP(p=0.8)", "ERR", "EED", "EEL")
-    asked = [word for m in measures for word in ("-m", m)]
+    arguments = [word for m in measures for word in ("-m", m)]
     before = os.times()
-    done = process("compare", *runs, "--qrels", str(shared_data / "robust03" / "qrels.txt.gz"), *asked, "-f", "jsonl")
+    done = process(
+        "compare", *runs, "--qrels", str(shared_data / "robust03" / "qrels.txt.gz"), *arguments, "-f", "jsonl"
+    )
     after = os.times()  # of the child, so that other work on the machine does not count
     seconds = sum(after[2:4]) - sum(before[2:4])
     assert done.code == 0, done.err
@@ -257,8 +259,8 @@ def test_seventeen_runs_by_six_measures(process, shared_data):
 
 
 def test_a_condition_that_cannot_be_checked_says_why_there_is_no_mean(lightmeter):
-    asked = ("compare", "a.run", "b.run", "-q", "-m")
-    done = lightmeter(*asked, "EER", "--qrels", "none.qrels", "--fail-if", "EER < 1")
+    arguments = ("compare", "a.run", "b.run", "-q", "-m")
+    done = lightmeter(*arguments, "EER", "--qrels", "none.qrels", "--fail-if", "EER < 1")
     assert done.code == 3
     assert "cannot be checked for run a.run: the mean is undefined (no_relevant)" in done.err
     help_text = lightmeter("compare", "--help").out

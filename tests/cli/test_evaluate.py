@@ -36,8 +36,8 @@ def test_queries_come_before_the_means_run_by_run(lightmeter):
     assert [(r["run"], r["query"], r["measure"]) for r in rows] == [
         (run, query, measure) for run in ("a.run", "second") for query in ("q1", "q2", None) for measure in ("AP", "RR")
     ]
-    gone = [r for r in rows if r["run"] == "second" and r["query"] == "q2"]
-    assert [(r["value"], r["reason"], r["n"]) for r in gone] == [(0.0, "not_in_run", None)] * 2
+    unanswered = [r for r in rows if r["run"] == "second" and r["query"] == "q2"]
+    assert [(r["value"], r["reason"], r["n"]) for r in unanswered] == [(0.0, "not_in_run", None)] * 2
 
 
 def test_people_see_runs_without_the_folder_they_share(lightmeter, folder):
@@ -176,8 +176,8 @@ def test_table_names_the_group_of_what_is_undefined(lightmeter):
         "  n = 1 for MeanScore(by='size') big: second",
         "  n = 0 for MeanScore(by='size') small: second",
     ]
-    told = [line for line in lines if line.startswith("MeanScore(by='size') ")]
-    assert told == [
+    messages = [line for line in lines if line.startswith("MeanScore(by='size') ")]
+    assert messages == [
         "MeanScore(by='size') small: undefined, empty_group (a group without a document): 1 query in each run",
         "MeanScore(by='size') unknown: undefined, empty_group (a group without a document): queries a.run 1",
         "MeanScore(by='size') big, small, unknown: undefined, not_in_run (judged, but not answered by the run): "
@@ -188,7 +188,7 @@ def test_table_names_the_group_of_what_is_undefined(lightmeter):
     assert "@1 high, mid: undefined, empty_group (a group without a document): for each, 2 queries" in many
 
 
-def test_several_targets_are_told_by_measure(lightmeter):
+def test_several_targets_are_reported_by_measure(lightmeter):
     groups = ("--groups", "groups.csv", "-m", "GF(by='gender')")
     one = lightmeter(*AB, *groups, "-m", "EEL(by='gender')").err
     assert "target gender=Uniform" in one
@@ -308,7 +308,7 @@ def test_standard_error_says_how(lightmeter):
     assert lightmeter(*AB, "-m", "ERR", "--quiet").err == ""
 
 
-def test_what_is_not_used_is_told(lightmeter):
+def test_what_is_not_used_is_reported(lightmeter):
     done = lightmeter(
         *AB, "-m", "AP", "--groups", "groups.csv", "--queries", "queries.csv", "--ordinal", "level=low,mid,high"
     )
@@ -350,12 +350,12 @@ def test_one_ranking_of_weight_1_is_the_same_either_way(lightmeter, folder):
 
 
 def test_a_table_of_target_exposures_is_no_target_of_groups(lightmeter):
-    asked = ("evaluate", "a.run", "--groups", "groups.csv", "--targets", "targets.csv", "-m")
-    done = lightmeter(*asked, "AWRF(by='gender', target=Given(file='nowhere.csv'))")
+    arguments = ("evaluate", "a.run", "--groups", "groups.csv", "--targets", "targets.csv", "-m")
+    done = lightmeter(*arguments, "AWRF(by='gender', target=Given(file='nowhere.csv'))")
     assert done.code == 2
     assert "Given(file='nowhere.csv') names a table of target exposures" in done.err
     assert "write target='given'" in done.err
-    assert lightmeter(*asked, "AWRF(by='gender', target='given')").code == 0
+    assert lightmeter(*arguments, "AWRF(by='gender', target='given')").code == 0
 
 
 def test_what_is_given_by_query_leaves_a_trace(lightmeter, folder):
@@ -393,18 +393,18 @@ def test_manifest(lightmeter, folder):
     import hashlib
 
     assert lightmeter(*AB, "-m", "AP", "--manifest", "made.json", "-f", "jsonl").code == 0
-    made = json.loads((folder / "made.json").read_text("utf-8"))
+    manifest = json.loads((folder / "made.json").read_text("utf-8"))
     assert (
-        made["command"]
+        manifest["command"]
         == "lightmeter evaluate a.run second=b.run --qrels qrels.txt -m AP --manifest made.json -f jsonl"
     )
-    assert made["measures"] == ["AP"]
-    assert {f["path"] for f in made["files"]} == {"a.run", "b.run", "qrels.txt"}
-    digests = {f["path"]: (f["bytes"], f["sha256"]) for f in made["files"]}
+    assert manifest["measures"] == ["AP"]
+    assert {f["path"] for f in manifest["files"]} == {"a.run", "b.run", "qrels.txt"}
+    digests = {f["path"]: (f["bytes"], f["sha256"]) for f in manifest["files"]}
     content = (folder / "a.run").read_bytes()
     assert digests["a.run"] == (len(content), hashlib.sha256(content).hexdigest())
-    assert made["conventions"]["ties"].startswith("docno")
-    assert made["seconds"] >= 0
+    assert manifest["conventions"]["ties"].startswith("docno")
+    assert manifest["seconds"] >= 0
 
 
 def test_the_same_measure_twice_is_printed_once(lightmeter):

@@ -114,7 +114,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "says"), WRONG, ids=[" ".join(a) for a, _ in WRONG])
-def test_a_wrong_command_line_is_told(lightmeter, arguments, says):
+def test_a_wrong_command_line_is_reported(lightmeter, arguments, says):
     if says is None:
         assert lightmeter(*arguments).code == 0
         return
@@ -145,7 +145,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_run_is_told_with_its_name(lightmeter, folder, case):
+def test_a_broken_run_is_reported_with_its_name(lightmeter, folder, case):
     name, content = BROKEN[case]
     (folder / name).write_bytes(content)
     done = lightmeter("evaluate", name, "--qrels", "qrels.txt", "-m", "AP")
@@ -156,7 +156,7 @@ def test_a_broken_run_is_told_with_its_name(lightmeter, folder, case):
 
 
 @pytest.mark.parametrize("content", ["", "q1 0 d1\n", "q1 0 d1 x\n", "q1 0 d1 1\nq1 0 d1 2\n", "x 0 y 1\n"])
-def test_broken_judgments_are_told(lightmeter, folder, content):
+def test_broken_judgments_are_reported(lightmeter, folder, content):
     (folder / "broken.qrels").write_text(content, "utf-8")
     done = lightmeter("evaluate", "a.run", "--qrels", "broken.qrels", "-m", "AP")
     assert done.code == 2, done.err
@@ -164,7 +164,7 @@ def test_broken_judgments_are_told(lightmeter, folder, content):
     assert "broken.qrels" in done.err
 
 
-def test_an_unreadable_file_is_told(process, folder):
+def test_an_unreadable_file_is_reported(process, folder):
     """As a process, in case the file system's errors differ."""
     (folder / "loop.run").symlink_to("loop.run")
     done = process("evaluate", "loop.run", "--qrels", "qrels.txt", "-m", "AP")
@@ -228,9 +228,9 @@ def test_the_manifest_tells_of_conditions(lightmeter, folder):
     import json
 
     lightmeter(*OK, "-m", "AP", "--fail-if", "AP < 1", "--manifest", "m.json")
-    told = json.loads((folder / "m.json").read_text("utf-8"))["fail_if"]
-    assert told["conditions"] == ["AP < 1"]
-    assert len(told["failed"]) == 1
+    conditions = json.loads((folder / "m.json").read_text("utf-8"))["fail_if"]
+    assert conditions["conditions"] == ["AP < 1"]
+    assert len(conditions["failed"]) == 1
 
 
 # Writing
@@ -337,10 +337,10 @@ def test_a_file_named_within_a_measure_is_an_input(lightmeter, folder):
         assert lightmeter(*OK, "-m", "AP", "--fail-if", f"{measure} > 9", "-o", "ex.csv").code == 2
         assert (folder / "ex.csv").read_text("utf-8") == content
         assert lightmeter(*OK, "-m", measure, "--manifest", "m.json").code == 0
-        made = json.loads((folder / "m.json").read_text("utf-8"))
-        digests = {f["path"]: f["sha256"] for f in made["files"]}
+        manifest = json.loads((folder / "m.json").read_text("utf-8"))
+        digests = {f["path"]: f["sha256"] for f in manifest["files"]}
         assert digests["ex.csv"] == hashlib.sha256(content.encode()).hexdigest()
-        assert {"name": "ex.csv", "files": ["ex.csv"]} in made["inputs"]
+        assert {"name": "ex.csv", "files": ["ex.csv"]} in manifest["inputs"]
 
 
 # Processes
@@ -418,7 +418,7 @@ def test_interrupted_quietly(folder):
         assert child.stderr.read() == b""
 
 
-def test_a_defect_is_short_unless_asked(lightmeter, monkeypatch):
+def test_a_defect_is_short_unless_debugging(lightmeter, monkeypatch):
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
@@ -482,7 +482,7 @@ def test_warnings_are_one_line(lightmeter, monkeypatch):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_whoever_is_told_to_end_leaves_nothing_half_written(name, folder):
+def test_a_terminated_process_leaves_nothing_half_written(name, folder):
     """The signal comes while a file is being written under its temporary name."""
     program = f"""
 import os, signal, sys

@@ -67,7 +67,7 @@ def test_a_file_named_like_a_module_of_python(process, folder):
         ("import lightmeter as lm\nclass AP(lm.Measure):\n    pass\n", "exists already"),
     ],
 )
-def test_a_broken_plugin_is_told(process, folder, content, says):
+def test_a_broken_plugin_is_reported(process, folder, content, says):
     (folder / "bad_plugin.py").write_text(content, "utf-8")
     for spec in ("bad_plugin", "bad_plugin.py"):
         done = process(*OK, "--plugin", spec, "-m", "AP")
@@ -137,7 +137,7 @@ def install(folder, module, *, before=""):
     return {"PYTHONPATH": str(folder / "site")}
 
 
-def test_an_installed_package_is_asked_for_unknown_names_only(process, folder):
+def test_an_installed_package_is_loaded_for_unknown_names_only(process, folder):
     path = install(folder, "announced_measure", before="print('LOADED')\n")
     quiet = process(*OK, "-m", "AP", **path)
     assert "LOADED" not in quiet.out + quiet.err
@@ -150,7 +150,7 @@ def test_an_installed_package_is_asked_for_unknown_names_only(process, folder):
     assert "FirstRelevant" in process("measures", **path).out
 
 
-def test_a_broken_package_is_told_with_the_misspelling(process, folder):
+def test_a_broken_package_is_reported_with_the_misspelling(process, folder):
     path = install(folder, "broken_measure", before="1 / 0\n")
     done = process(*OK, "-m", "nDGC@10", **path)
     assert done.code == 2
@@ -171,7 +171,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])
-def test_a_module_without_terms_is_told(lightmeter, command):
+def test_a_module_without_terms_is_reported(lightmeter, command):
     done = lightmeter(*command, "--plugin", "os")
     assert done.code == 0, done.err
     assert "lightmeter: note: the plugin os (os) defines no measure or other term\n" in done.err

@@ -70,7 +70,7 @@ def test_a_policy_is_written_as_a_table(lightmeter, folder: Path):
     assert not (folder / "out.txt").exists()
 
 
-def test_where_a_group_is_unknown_the_rule_is_told(lightmeter, folder: Path):
+def test_where_a_group_is_unknown_the_rule_is_reported(lightmeter, folder: Path):
     """Values are those of ``evaluate --unknown drop``, and a note says so; none where every group is known."""
     rows = (folder / "groups.csv").read_text("utf-8").splitlines()
     (folder / "some.csv").write_text("\n".join(rows[:-2]) + "\n", "utf-8")
@@ -121,9 +121,9 @@ def test_draws_columns_and_manifest(lightmeter, folder: Path):
     done = lightmeter("rerank", "log.csv", *columns, "--method", method, "-o", "out.csv", "--manifest", "m.json")
     assert done.code == 0
     assert pl.read_csv(folder / "out.csv").filter(query="q1")["doc"].to_list() == ["d2", "d3", "d1"]
-    made = json.loads((folder / "m.json").read_text())
-    assert made["method"] == method
-    assert "items.csv" in json.dumps(made["files"])
+    manifest = json.loads((folder / "m.json").read_text())
+    assert manifest["method"] == method
+    assert "items.csv" in json.dumps(manifest["files"])
     done = lightmeter("rerank", "log.csv", *columns, "--method", "UniquePerValue(by='brand')", "-o", "u.txt")
     assert done.code == 0
     assert [r.split()[2] for r in (folder / "u.txt").read_text().splitlines()] == ["d1", "d2", "d4", "d1"]

@@ -48,9 +48,9 @@ def test_reads_back(name: str, files: tuple[str, str], tmp_path: Path, capsys: p
     assert said.out == ""
     assert f"drawn from {POLICY}: 40 rankings of each of 3 queries, seed 7; first 9 documents" in said.err
     there, _ = evaluated(capsys, run, "--qrels", qrels, *drawn)
-    back, told = evaluated(capsys, out, "--qrels", qrels)
+    back, messages = evaluated(capsys, out, "--qrels", qrels)
     if name in ("o.txt", "o", "o.run.gz", "o.zst"):
-        assert "column 2 read as sample ids: 40 samples for 3 queries" in told
+        assert "column 2 read as sample ids: 40 samples for 3 queries" in messages
     assert len(back) == len(there)
     for a, b in zip(there, back, strict=True):
         assert (a["query"], a["measure"], a["reason"]) == (b["query"], b["measure"], b["reason"])

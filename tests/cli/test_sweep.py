@@ -1,4 +1,4 @@
-"""The command line's contract for ``sweep``: rows, streams, files, and what is told."""
+"""The command line's contract for ``sweep``: rows, streams, files, and what is reported."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_rows_of_the_contract(lightmeter) -> None:
     assert [r["value"] for r in rows if r["measure"] == "EEAUC" and r["run"] == "a.run"][1] == area
 
 
-def test_conventions_and_what_is_undefined_are_told(lightmeter) -> None:
+def test_conventions_and_what_is_undefined_are_reported(lightmeter) -> None:
     done = lightmeter(*OK, "--groups", "groups.csv", "--by", "gender", "--user", "Cascade(p=0.5,u=0.5)",
                       "--policy", "RankTransposition", "--samples", "4", "--rng", "3", "-f", "jsonl")  # fmt: skip
     assert done.code == 0
@@ -59,11 +59,11 @@ def test_per_query_and_files(lightmeter, folder: Path) -> None:
     assert frame.columns == KEYS
     own = frame.filter(pl.col("query").is_not_null())
     assert set(own["measure"]) == {"disparity", "relevance", "EED", "EER", "EEAUC", "EEAUC_frontier", "EEAUC_share"}
-    made = json.loads((folder / "m.json").read_text("utf-8"))
-    assert made["policies"] == ["PlackettLuce"]
-    assert made["seed"] == 0
-    assert len(made["files"]) == 3
-    assert {"points", "last_step", "left_out"} <= set(made["curves"][0])
+    manifest = json.loads((folder / "m.json").read_text("utf-8"))
+    assert manifest["policies"] == ["PlackettLuce"]
+    assert manifest["seed"] == 0
+    assert len(manifest["files"]) == 3
+    assert {"points", "last_step", "left_out"} <= set(manifest["curves"][0])
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex"])
@@ -100,7 +100,7 @@ def test_people_are_shown_the_areas(lightmeter, form: str) -> None:
         (("sweep", "tied.run", "--qrels", "qrels.txt", "--ties", "error"), "same score"),
     ],
 )
-def test_a_wrong_command_line_is_told(lightmeter, given: tuple[str, ...], says: str) -> None:
+def test_a_wrong_command_line_is_reported(lightmeter, given: tuple[str, ...], says: str) -> None:
     done = lightmeter(*given)
     assert (done.code, done.out) == (2, "")
     assert says in done.err

@@ -163,7 +163,7 @@ def _answered(result: Result) -> list[str]:
     total = len(result.queries)
     counts = {run: int(answered.sum()) for run, answered in result.answered.items()}
     if all(n == total for n in counts.values()):
-        queries = f"all {total} queries" if total > 1 else "the query"
+        queries = {1: "the query", 2: "both queries"}.get(total, f"all {total} queries")
         return [f"{'every run' if len(counts) > 1 else 'the run'} answers {queries}"]
     return [f"queries answered, of {total}: " + ", ".join(f"{run} {n}" for run, n in counts.items())]
 
