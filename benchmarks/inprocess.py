@@ -72,7 +72,7 @@ def prefixes() -> dict[str, float]:
     collection = lm.load(run=run, qrels=qrels, groups=groups)
     asked = ["NDKL(by='group')", "Skew(by='group', value='b')@100", "MinSkew(by='group')@100", "ECE(by='group')"]
     asked += [f"{name}(by='group', protected='b')" for name in ("rND", "rKL", "rRD")]
-    asked += ["FAIR(by='group', protected='b', p=0.25)@100", "Pairwise(by='group', pairs='across')"]
+    asked += ["FAIR(by='group', protected='b', p=0.25)@100", "PairwiseLoss(by='group', pairs='across')"]
     asked += [
         "OutputBias(by='group', positive='a', negative='b')",
         "SignedBias(by='group', positive='a', negative='b')",

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from lightmeter.exposure.ties import uniform_exposure
 from lightmeter.learn.areas import Areas, curve_areas
-from lightmeter.learn.baselines import Pairwise, Pointwise
+from lightmeter.learn.baselines import PairwiseLoss, PointwiseLoss
 from lightmeter.learn.data import LetorData, Normalisation, generated
 from lightmeter.learn.exposures import luce_exposure_of
 from lightmeter.learn.losses import ExposureLoss
@@ -182,7 +182,7 @@ def learning_curves(out: Path, quick: bool = False) -> None:
     name = f"ee for {PATIENT[1]}, lambda {PATIENT[0]:g}"
 
     def losses(user: str) -> dict[str, Any]:
-        return {"ee": ExposureLoss(0.5, user), name: patient, "pointwise": Pointwise(), "pairwise": Pairwise()}
+        return {"ee": ExposureLoss(0.5, user), name: patient, "pointwise": PointwiseLoss(), "pairwise": PairwiseLoss()}
 
     def oracle(s: Study, known: np.ndarray, user: str) -> float:
         return curve_areas(s.data.padded(known, s.test), s.data.padded(s.data.grade, s.test), user=user).mean

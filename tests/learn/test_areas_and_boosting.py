@@ -150,7 +150,7 @@ def test_losses_agree(torch):
     sizes = np.full(5, 6)
     for objective, loss in (
         (BoostedExposure(0.3, complete=True, binary=2), lm.learn.ExposureLoss(0.3, complete=True, binary=2)),
-        (BoostedPairwise(), lm.learn.Pairwise()),
+        (BoostedPairwise(), lm.learn.PairwiseLoss()),
     ):
         y.grad = None
         value = loss(y, torch.tensor(grades), reduction="none")

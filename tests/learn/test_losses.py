@@ -118,10 +118,10 @@ def test_padding_changes_nothing(torch):
     for loss in (
         lm.learn.ExposureLoss(0.5),
         lm.learn.ExposureLoss(0.5, "Cascade(p=0.5, u=0.5)"),
-        lm.learn.Pointwise(),
-        lm.learn.Pairwise(),
-        lm.learn.ListNet(),
-        lm.learn.LambdaRank(),
+        lm.learn.PointwiseLoss(),
+        lm.learn.PairwiseLoss(),
+        lm.learn.ListNetLoss(),
+        lm.learn.LambdaRankLoss(),
     ):
         plain = loss(scores, grades)
         padded.grad = None
@@ -135,7 +135,7 @@ def test_padding_changes_nothing(torch):
         assert loss(scores, grades).item() == plain.item()
 
 
-@pytest.mark.parametrize("name", ["Pointwise", "Pairwise", "ListNet"])
+@pytest.mark.parametrize("name", ["PointwiseLoss", "PairwiseLoss", "ListNetLoss"])
 def test_baselines_have_their_gradient(torch, name):
     grades = torch.tensor(GRADES, dtype=torch.float64)
     loss = getattr(lm.learn, name)()
@@ -149,14 +149,14 @@ def test_baselines_by_hand(torch):
     scores, grades = torch.tensor(s), torch.tensor(g)
     pairs = [(i, j) for i in range(4) for j in range(4) if g[i] > g[j]]
     cost = [np.log(1 + np.exp(s[j] - s[i])) for i, j in pairs]
-    assert float(lm.learn.Pairwise()(scores, grades)) == pytest.approx(np.mean(cost))
-    assert float(lm.learn.Pointwise()(scores, grades)) == pytest.approx(((s - g) ** 2).mean())
+    assert float(lm.learn.PairwiseLoss()(scores, grades)) == pytest.approx(np.mean(cost))
+    assert float(lm.learn.PointwiseLoss()(scores, grades)) == pytest.approx(((s - g) ** 2).mean())
     p, q = np.exp(g) / np.exp(g).sum(), np.exp(s) / np.exp(s).sum()
-    assert float(lm.learn.ListNet()(scores, grades)) == pytest.approx(-(p * np.log(q)).sum())
+    assert float(lm.learn.ListNetLoss()(scores, grades)) == pytest.approx(-(p * np.log(q)).sum())
     rank = np.argsort(np.argsort(-s)) + 1
     most = 3 / np.log2(2) + 1 / np.log2(3)
     swap = [abs(2 ** g[i] - 2 ** g[j]) * abs(1 / np.log2(1 + rank[i]) - 1 / np.log2(1 + rank[j])) for i, j in pairs]
-    assert float(lm.learn.LambdaRank()(scores, grades)) == pytest.approx(np.dot(swap, cost) / most)
+    assert float(lm.learn.LambdaRankLoss()(scores, grades)) == pytest.approx(np.dot(swap, cost) / most)
 
 
 def test_gumbel_estimates_the_exposure(torch):
@@ -218,7 +218,12 @@ def test_a_step_costs_no_more_than_gumbel(torch):
 def test_nothing_counts(torch):
     """No relevant document, one document, all scores alike: defined values and gradients."""
     scores = torch.randn(1, 3, requires_grad=True)
-    for loss in (lm.learn.ExposureLoss(0.5), lm.learn.Pairwise(), lm.learn.ListNet(), lm.learn.LambdaRank()):
+    for loss in (
+        lm.learn.ExposureLoss(0.5),
+        lm.learn.PairwiseLoss(),
+        lm.learn.ListNetLoss(),
+        lm.learn.LambdaRankLoss(),
+    ):
         scores.grad = None
         value = loss(scores, torch.zeros(1, 3))
         value.backward()
@@ -245,7 +250,7 @@ def test_nothing_counts(torch):
         (lambda learn: learn.ExposureLoss(user="ERR"), "highest grade"),
         (lambda learn: learn.ExposureLoss(samples=0), "samples is 0"),
         (lambda learn: learn.ExposureLoss(binary=0), "binary is 0"),
-        (lambda learn: learn.LambdaRank(sigma=0), "sigma is 0"),
+        (lambda learn: learn.LambdaRankLoss(sigma=0), "sigma is 0"),
     ],
 )
 def test_wrong_settings(torch, make, said):
@@ -263,11 +268,11 @@ def test_wrong_input(torch):
     with pytest.raises(LightmeterError, match="one more axis"):
         loss(scores, grades, groups=torch.zeros(2, 2, 5))
     with pytest.raises(LightmeterError, match="Accepted: one shape"):
-        lm.learn.Pairwise()(scores, torch.ones(2, 4))
+        lm.learn.PairwiseLoss()(scores, torch.ones(2, 4))
     with pytest.raises(LightmeterError, match="document 1 of query 0 is nan"):
-        lm.learn.Pairwise()(torch.tensor([[0.0, NONE]]), torch.ones(1, 2))
+        lm.learn.PairwiseLoss()(torch.tensor([[0.0, NONE]]), torch.ones(1, 2))
     with pytest.raises(LightmeterError, match="reduction is 'sum'"):
-        lm.learn.Pairwise()(scores, grades, reduction="sum")
+        lm.learn.PairwiseLoss()(scores, grades, reduction="sum")
     with pytest.raises(LightmeterError, match="not in"):
         lm.learn.luce_exposure_of(torch.zeros(2), 1.5)
     with pytest.raises(LightmeterError, match="not finite"):

@@ -21,7 +21,7 @@ from lightmeter.cli import main
 from lightmeter.errors import LightmeterError
 from lightmeter.learn.data import folds_of, generated
 from lightmeter.learn.outcome import Outcome
-from lightmeter.learn.settings import Settings
+from lightmeter.learn.settings import Settings, differentiable_user
 
 
 def write_svm(data, path: Path) -> None:
@@ -447,10 +447,9 @@ def test_grades_above_the_highest_of_err(torch, train, tmp_path):
         code, _, err = train(*options, name, "--train-user", "ERR(max_grade=1)", *more)
         assert code == 0, err
     from lightmeter.learn.data import LetorData
-    from lightmeter.learn.settings import reader
 
     with pytest.raises(LightmeterError, match=r"^the grade is 2, above"):
-        LetorData.of([[1.0], [2.0]], [2, 0], [2]).check_user("--user", reader("ERR(max_grade=1)"))
+        LetorData.of([[1.0], [2.0]], [2, 0], [2]).check_user("--user", differentiable_user("ERR(max_grade=1)"))
 
 
 def test_outcome_by_hand():

@@ -21,7 +21,7 @@ from lightmeter.models.users import user_of
 from lightmeter.sweeping.areas import areas
 from lightmeter.sweeping.curve import Curve
 from lightmeter.sweeping.points import _rising
-from lightmeter.sweeping.sweep import _parts, _Side
+from lightmeter.sweeping.sweep import _parts, _RunCurves
 
 #: Parameters of a dense curve.
 DENSE = 2400
@@ -55,7 +55,7 @@ def dense(c: lm.Collection, policy: str, user: str, by: str | None) -> tuple[flo
     ranked, _ = Ranked.of(c, c.runs["a"], "docno", 100)
     context = Context(c, {"a": ranked}, Static(ties="docno"), "uniform")
     reader, cutoff = _parts(context, user_of(user))
-    side = _Side(context, "a", ranked, user, reader, cutoff, [by], "zero")
+    side = _RunCurves(context, "a", ranked, user, reader, cutoff, [by], "zero")
     (block,), (place,) = side.lists.blocks, side.lists.place
     there = block.block.valid
     first, last = (lm.PlackettLuce(scores="raw"), np.where(there, -np.arange(there.shape[1]) * 1e3, np.nan))

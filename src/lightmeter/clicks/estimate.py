@@ -86,18 +86,18 @@ def _refuse_reference(reasons: AnyArray, reference: int, shown: Floats, least: f
 
 def _nothing(cells: Cells, reasons: AnyArray, reference: int, least: float) -> LightmeterError:
     """The error where no rank but the reference can be estimated."""
-    told = "; ".join(reason_lines(reasons))
+    reasons_text = "; ".join(reason_lines(reasons))
     if "not_connected" not in reasons.tolist():
         if cells.ranks == 1:
             return LightmeterError(
                 "all rows have rank 1, and one rank alone has no curve. Accepted: at least two ranks."
             )
         return LightmeterError(
-            f"no rank but {reference + 1} can be estimated: {told}. A longer log is needed (at least {least:g} "
+            f"no rank but {reference + 1} can be estimated: {reasons_text}. A longer log is needed (at least {least:g} "
             "showings and a click at each rank)."
         )
     return LightmeterError(
-        f"not identifiable: attention and relevance cannot be told apart. {told}. Ranks tied by documents: "
+        f"not identifiable: attention and relevance cannot be separated. {reasons_text}. Ranks tied by documents: "
         f"{_groups(cells)}. Accepted: a log in which documents change their ranks, or method 'rate' where ranks were "
         "random."
     )
@@ -269,7 +269,7 @@ def _fit(
         return weight, replicates, [_randomised(cells, weight, replicates, reference, rng)]
     seen = informative(cells)
     share = seen.shown.sum() / cells.shown.sum()
-    remarks = [f"documents seen at several ranks and clicked have {share:.1%} of the showings; the others tell nothing"]
+    remarks = [f"documents seen at several ranks and clicked have {share:.1%} of the showings; the others say nothing"]
     if method == "pairs":
         return (
             pair_weights(harvest(seen), reference),
@@ -330,19 +330,19 @@ def _randomised(cells: Cells, weight: Floats, replicates: Floats, reference: int
 
     Documents seen at several ranks say what the curve is whatever the order; where ranks were random both agree.
     """
-    told = "the click rate is attention only where documents were put at ranks at random, which is assumed"
+    assumption = "the click rate is attention only where documents were put at ranks at random, which is assumed"
     seen = informative(cells)
     if cells.queries < 2 or not len(seen.pair) or not near(seen, reference).all():
-        return f"{told}: too few documents changed their rank to check it"
+        return f"{assumption}: too few documents changed their rank to check it"
     other = pair_weights(harvest(seen), reference)
     error = np.hypot(_spread(replicates, 0.5)[0], _spread(pair_replicates(seen, reference, _CHECKS, rng), 0.5)[0])
     far = np.abs(other - weight) > _FAR * error
     if not far.any():
-        return told
+        return assumption
     k = int(np.argmax(np.where(far, np.abs(other - weight), 0.0)))
     return (
-        f"{told}; it does not look so: the same documents at different ranks tell {other[k]:.2g} at rank {k + 1}, "
-        f"where the click rate is {weight[k]:.2g}; use method 'pairs'"
+        f"{assumption}; it does not look so: the same documents at different ranks give {other[k]:.2g} at "
+        f"rank {k + 1}, where the click rate is {weight[k]:.2g}; use method 'pairs'"
     )
 
 

@@ -9,8 +9,8 @@ differ by attention alone. For each two ranks, over the documents seen at both,
 
 has the expectation ``examination_k R_kl``, and A_lk ``examination_l R_kl`` with the same R_kl: A_kl / A_lk is the ratio
 of Mantel and Haenszel, with documents as strata, and estimates examination_k / examination_l. Agarwal et al. (2019)
-call such documents interventional sets and weigh all documents alike; the weights here count a document by what it can
-tell. All ranks are fitted to all ratios at once:
+call such documents interventional sets and weigh all documents alike; the weights here count a document by the
+information that it carries. All ranks are fitted to all ratios at once:
 
     maximise  sum over k, l of A_kl log(w_k / (w_k + w_l)),
 
@@ -25,9 +25,9 @@ Richardson et al. 2007 and Craswell et al. 2008).
 
 The log-likelihood ``sum of clicks (log e + log r) + (shown - clicks) log(1 - e r)`` is concave in (log e, log r), as
 ``log(1 - exp(x))`` is concave in x: there is one maximum but for a common factor, and no need for several starts.
-Documents seen at one rank only tell nothing about ranks and are left out, as are those never clicked. As
+Documents seen at one rank only say nothing about ranks and are left out, as are those never clicked. As
 expectation-maximisation slows down near the maximum, each few of its steps are followed by one of Newton's, which is
-taken only if it raises the likelihood.
+used only if it raises the likelihood.
 
 Intervals: a replicate's weights are one Newton step on the likelihood, with relevance maximised out, away from the
 estimate (a one-step bootstrap; Andrews 2002), because slopes and curvatures of queries add up where fits do not.
@@ -128,12 +128,12 @@ def pair_replicates(cells: Cells, reference: int, resamples: int, rng: np.random
         column = cells.rank[one] * ranks + cells.rank[other]
         sums = sums + by_query(cells.query[one], column, _counted(cells, one, other), shape)
     start = pair_weights(np.asarray(sums.sum(axis=0)).reshape(ranks, ranks), reference)
-    made = []
+    replicates = []
     for some in resampled(sums, resamples, rng):
         ratios = some.reshape(-1, ranks, ranks)
         met = (ratios + np.swapaxes(ratios, -1, -2)).sum(-1) > 0
-        made.append(np.where(met & met[:, reference, None], pair_weights(ratios, reference, start), np.nan))
-    return np.concatenate(made)
+        replicates.append(np.where(met & met[:, reference, None], pair_weights(ratios, reference, start), np.nan))
+    return np.concatenate(replicates)
 
 
 def _counted(cells: Cells, one: Integers, other: Integers) -> Floats:
@@ -281,10 +281,10 @@ def model_replicates(cells: Cells, fitted: Fit, reference: int, resamples: int, 
         sums = sums + by_query(cells.query[one], ranks + cells.rank[one] * ranks + cells.rank[other], amount, shape)
     whole = np.asarray(sums.sum(axis=0)).ravel()[:ranks]
     pinned, log, at = int(np.argmax(fitted.examination)), np.log(fitted.examination), np.arange(ranks)
-    made = []
+    replicates = []
     for some in resampled(sums, resamples, rng):
         matrix = some[:, ranks:].reshape(-1, ranks, ranks)
         met = matrix[:, at, at] > 0
         new = log + _solved(matrix, some[:, :ranks] - whole, pinned)
-        made.append(np.where(met & met[:, reference, None], np.exp(new - new[:, reference, None]), np.nan))
-    return np.concatenate(made)
+        replicates.append(np.where(met & met[:, reference, None], np.exp(new - new[:, reference, None]), np.nan))
+    return np.concatenate(replicates)

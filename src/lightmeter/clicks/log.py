@@ -21,7 +21,7 @@ from lightmeter.terms.parameters import Number
 HEAVY = 1e100
 LOG = "a table with the columns query, doc, rank, clicked and perhaps weight"
 _NAMES = ("query", "doc", "rank", "clicked", "weight")
-#: how deep the curve goes at most where no depth is asked for, and at all
+#: how deep the curve goes at most where no depth is given, and at all
 USUAL_DEPTH, GREATEST_DEPTH = 100, 200
 
 
@@ -66,15 +66,15 @@ def read_clicks(source: Any, *, columns: Columns | None = None) -> ClickLog:
     weight = find(table, "weight", columns)
     if weight is None and "weight" in (columns or {}):
         need(table, "weight", columns, LOG)
-    made = {
+    parts = {
         "query": identifiers(query, "query", where),
         "doc": identifiers(doc, "document", where),
         "rank": _ranks(rank, where),
         "clicked": _clicked(clicked, where),
     }
     if weight is not None:
-        made["weight"] = numbers(table.frame[weight], "weight", where, least=0.0)
-        if not made["weight"].sum() < HEAVY:
+        parts["weight"] = numbers(table.frame[weight], "weight", where, least=0.0)
+        if not parts["weight"].sum() < HEAVY:
             raise InputError(
                 "the weights add up to more than can be computed with",
                 where=where.name,
@@ -82,7 +82,7 @@ def read_clicks(source: Any, *, columns: Columns | None = None) -> ClickLog:
                 accepted=f"weights whose sum is below {HEAVY:g}, such as counts",
                 hint="Divide all of them by one number: only their ratios matter",
             )
-    frame = pl.DataFrame([column.alias(name) for name, column in made.items()])
+    frame = pl.DataFrame([column.alias(name) for name, column in parts.items()])
     if weight is None:
         return ClickLog(frame.with_columns(weight=pl.lit(1.0)), where, table.ignored)
     kept = frame.filter(pl.col("weight") > 0)

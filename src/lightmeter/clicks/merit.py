@@ -1,4 +1,4 @@
-"""Merit from clicks weighted by examination: grades where nobody judged."""
+"""Merit from clicks weighted by examination: grades without judgments."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def click_merit(
     Returns
     -------
     polars.DataFrame
-        ``query, doc, merit, se, shown``, sorted. ``se`` is null where it cannot be told: fewer than two showings, or no
-        two that differ. As judgments: ``frame.rename({"merit": "grade"})``.
+        ``query, doc, merit, se, shown``, sorted. ``se`` is null where it cannot be estimated: fewer than two showings,
+        or no two that differ. As judgments: ``frame.rename({"merit": "grade"})``.
 
     References
     ----------

@@ -39,7 +39,7 @@ class AttentionEstimate:
     shown, clicks, documents, queries
         Of each rank: showings and clicks (sums of weights), pairs of query and document, queries.
     reason
-        A code or None for each rank. A rank with a weight may have one that tells why it has no interval.
+        A code or None for each rank. A rank with a weight may have one that says why it has no interval.
     n
         Queries in the log: what the bootstrap draws.
     level

@@ -19,9 +19,9 @@ from lightmeter.measures.group_targets import distribution
 from lightmeter.models.targets import Target
 from lightmeter.models.users import User
 
-#: documents told for each query
+#: documents listed for each query
 FEW = 3
-#: ranks that counts and shares are told of, at most
+#: ranks of which counts and shares are given, at most
 _TOP = 10
 #: measures that count the first documents all alike
 _FLAT = ("P", "R", "Count", "Share", "MeanScore", "DistrSim", "MaxDeviation", "Judged")
@@ -42,8 +42,8 @@ class Moved:
 
     def __str__(self) -> str:
         about = ([] if self.grade is None else [f"grade {self.grade:g}"]) + ([self.groups] if self.groups else [])
-        told = f" ({', '.join(about)})" if about else ""
-        return f"{self.doc}{told} {_rank(self.rank_a)}/{_rank(self.rank_b)}"
+        details = f" ({', '.join(about)})" if about else ""
+        return f"{self.doc}{details} {_rank(self.rank_a)}/{_rank(self.rank_b)}"
 
 
 def _rank(rank: int | None) -> str:
@@ -65,7 +65,7 @@ class Reasons:
     def of(self, column: Column, run_a: str, run_b: str, query: int) -> tuple[str | None, list[Moved]]:
         """What moved between two runs on a query (its code): in words, and the documents that matter most.
 
-        Nothing is told of runs with several rankings a query.
+        There are no reasons for runs with several rankings per query.
         """
         one, two = self.context.ranked[run_a], self.context.ranked[run_b]
         if one.sampled or two.sampled:
@@ -73,10 +73,10 @@ class Reasons:
         measure = column.measure
         a, b = _rows(one, query), _rows(two, query)
         moved = self._moved(measure, one, a, two, b)
-        told = [*self._counts(measure, one, a, two, b), *self._shares(measure, one, a, two, b, query)]
+        reasons = [*self._counts(measure, one, a, two, b), *self._shares(measure, one, a, two, b, query)]
         if moved:
-            told.append("moved (rank in each run): " + ", ".join(map(str, moved)))
-        return "; ".join(told) or None, moved
+            reasons.append("moved (rank in each run): " + ", ".join(map(str, moved)))
+        return "; ".join(reasons) or None, moved
 
     def _moved(self, measure: Measure, one: Ranked, a: Integers, two: Ranked, b: Integers) -> list[Moved]:
         ranks: dict[str, list[int | None]] = {}
@@ -88,8 +88,8 @@ class Reasons:
                 ranks.setdefault(doc, [None, None])[side] = rank
                 rows.setdefault(doc, (ranked, row))
         docs = list(ranks)
-        places = np.array([[np.inf if r is None else r for r in ranks[d]] for d in docs]).reshape(-1, 2)
-        weight = _weight(measure, places)
+        both_ranks = np.array([[np.inf if r is None else r for r in ranks[d]] for d in docs]).reshape(-1, 2)
+        weight = _weight(measure, both_ranks)
         change = np.abs(weight[:, 0] - weight[:, 1])
         grades = np.array([self._grade(*rows[d]) for d in docs], dtype=np.float64)
         gain = np.maximum(np.nan_to_num(grades), 0.0)
@@ -140,12 +140,12 @@ class Reasons:
             return []
         target = self._target(measure, one.run.name, query)
         order = np.argsort(-np.round(np.abs(shares[0] - shares[1]), 12), kind="stable")[:2]
-        told = [
+        shares_text = [
             f"{attribute.values[v]} {shares[0][v]:.0%}/{shares[1][v]:.0%}"
             + (f" (target {target.get(v, 0.0):.0%})" if target else "")
             for v in order.tolist()
         ]
-        return [f"known documents in the first {k}: {', '.join(told)}"]
+        return [f"known documents in the first {k}: {', '.join(shares_text)}"]
 
     def _achieved(self, attribute: Attribute, ranked: Ranked, rows: Integers) -> Floats:
         """Shares of the values among the documents whose membership is known."""
@@ -168,8 +168,8 @@ def _rows(ranked: Ranked, query: int) -> Integers:
     found = np.flatnonzero(ranked.query == query)
     if not len(found):
         return np.zeros(0, dtype=np.int64)
-    places = np.arange(ranked.offsets[found[0]], ranked.offsets[found[0] + 1])
-    return places if ranked.order is None else ranked.order[places]
+    rows = np.arange(ranked.offsets[found[0]], ranked.offsets[found[0] + 1])
+    return rows if ranked.order is None else ranked.order[rows]
 
 
 def _weight(measure: Measure, rank: Floats) -> Floats:

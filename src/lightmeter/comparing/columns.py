@@ -92,11 +92,11 @@ def columns_of(result: Result) -> list[Column]:
         if len(by_run) < len(runs):
             continue
         scores = np.stack([by_run[run].value for run in runs])
-        gone = np.isnan(scores).any(axis=0)
+        undefined = np.isnan(scores).any(axis=0)
         # one reason a query: that of the first run in which it is undefined
         reasons = np.stack([by_run[run].reasons() for run in runs])
         first = np.isnan(scores).argmax(axis=0)
-        why = Counter(str(r or "undefined") for r in reasons[first[gone], np.flatnonzero(gone)])
+        why = Counter(str(r or "undefined") for r in reasons[first[undefined], np.flatnonzero(undefined)])
         out.append(Column(measure, group, scores, dict(why)))
     return out
 
@@ -153,12 +153,14 @@ def _together(scores: list[Floats], pairs: Integers, level: float, rng: int) -> 
     # each column in its own unit: what counts as no difference follows from its largest score
     units = [float(np.abs(x).max(initial=0.0)) or 1.0 for x in scores]
     rows = [np.concatenate([x, x[pairs[:, 0]] - x[pairs[:, 1]]]) / u for x, u in zip(scores, units, strict=True)]
-    made = bootstrap_intervals(np.concatenate(rows), level=level, rng=rng)
+    intervals = bootstrap_intervals(np.concatenate(rows), level=level, rng=rng)
     size = len(rows[0])
     out = []
     for k, (x, unit) in enumerate(zip(scores, units, strict=True)):
         cuts = [slice(k * size, k * size + len(x)), slice(k * size + len(x), (k + 1) * size)]
-        means, differences = (Ends(made.low[c] * unit, made.high[c] * unit, made.reason[c]) for c in cuts)
+        means, differences = (
+            Ends(intervals.low[c] * unit, intervals.high[c] * unit, intervals.reason[c]) for c in cuts
+        )
         out.append((means, differences))
     return out
 
@@ -187,8 +189,8 @@ def intervals_of(result: Result, level: float, resamples: int, rng: Rng) -> pl.D
         some = np.frombuffer(mask, dtype=bool)
         if some.any():
             values = np.stack([result.cells[i].values.value[some] for i in numbers])
-            made = bootstrap_intervals(values, level=level, resamples=resamples, rng=rng)
-            found |= {i: (made, at) for at, i in enumerate(numbers)}
+            intervals = bootstrap_intervals(values, level=level, resamples=resamples, rng=rng)
+            found |= {i: (intervals, at) for at, i in enumerate(numbers)}
     across = _across(result, level, resamples, rng)
     rows: list[tuple[Any, ...]] = []
     for number, cell in enumerate(result.cells):
@@ -196,8 +198,8 @@ def intervals_of(result: Result, level: float, resamples: int, rng: Rng) -> pl.D
         low, high = across.get(number, (float("nan"), float("nan")))
         reason = mean.reason
         if number in found:
-            made, at = found[number]
-            low, high, reason = float(made.low[at]), float(made.high[at]), made.reason[at]
+            intervals, at = found[number]
+            low, high, reason = float(intervals.low[at]), float(intervals.high[at]), intervals.reason[at]
         rows.append((cell.run, str(cell.measure), cell.group, mean.value, low, high, mean.n, reason))
     return pl.DataFrame(rows, schema=INTERVALS, orient="row")
 
@@ -212,9 +214,9 @@ def _across(result: Result, level: float, resamples: int, rng: int) -> dict[int,
         for part in draws(len(result.queries), resamples, stream(rng))
         for weight in part
     ]
-    made = np.array(values)
+    reduced = np.array(values)
     out = {}
-    for number, of_cell in zip(cells, made.T, strict=True):
+    for number, of_cell in zip(cells, reduced.T, strict=True):
         if not np.isnan(of_cell).any() and np.ptp(of_cell) > 0:
             low, high = np.quantile(of_cell, [(1 - level) / 2, (1 + level) / 2])
             out[number] = (float(low), float(high))

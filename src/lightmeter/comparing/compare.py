@@ -101,7 +101,7 @@ def compare(
     form
         ``'plus_one'`` or ``'proportion'``: see :func:`lightmeter.statistics.significance.randomised_tukey`.
     changed
-        How many queries to tell of for each measure, and for each two measures; 0 for none.
+        How many queries to list for each measure, and for each two measures; 0 for none.
     policy, ties, unknown, missing, depth, samples, progress
         As :func:`lightmeter.evaluate` takes them.
     rng
@@ -195,7 +195,7 @@ def compare_result(
         disagreements(columns, pairs, result.queries, runs, changed), columns, result.queries, reasons, context
     )
     rules = conventions_of(columns, plan, runs, baseline) | result.conventions
-    made = Comparison(
+    comparison = Comparison(
         result,
         columns,
         plan,
@@ -211,9 +211,11 @@ def compare_result(
         {},
         [],
     )
-    made.manifest.update(result.manifest | {"conventions": rules, "comparison": _how(made, baseline)})
-    made.notes.extend(remarks(made))
-    return made
+    comparison.manifest.update(
+        result.manifest | {"conventions": rules, "comparison": _tests_record(comparison, baseline)}
+    )
+    comparison.notes.extend(remarks(comparison))
+    return comparison
 
 
 def _check(
@@ -316,9 +318,9 @@ def _explained(
     return found.with_columns(why=pl.Series(why, dtype=pl.String))
 
 
-def _how(made: Comparison, baseline: str | None) -> dict[str, Any]:
+def _tests_record(comparison: Comparison, baseline: str | None) -> dict[str, Any]:
     """What the manifest says of the tests."""
-    plan = made.plan
+    plan = comparison.plan
     return {
         "test": plan.test,
         "form": plan.form if plan.test == "tukey" else None,
@@ -327,7 +329,7 @@ def _how(made: Comparison, baseline: str | None) -> dict[str, Any]:
         "resamples": plan.resamples if plan.test in ("tukey", "randomization", "bootstrap") else None,
         "rng": plan.rng,
         "baseline": baseline,
-        "tests": made.tests,
-        "queries": {str(c): c.n for c in made.columns},
-        "left_out": {str(c): c.left_out for c in made.columns if c.left_out},
+        "tests": comparison.tests,
+        "queries": {str(c): c.n for c in comparison.columns},
+        "left_out": {str(c): c.left_out for c in comparison.columns if c.left_out},
     }

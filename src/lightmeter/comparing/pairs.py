@@ -15,7 +15,7 @@ from lightmeter.comparing.columns import Column, Ends
 from lightmeter.statistics.significance import Form, adjusted, paired_test, randomised_tukey
 
 TESTS = ("tukey", "t", "wilcoxon", "randomization", "bootstrap")
-#: resamples unless more are asked for, or needed so that something can be significant
+#: resamples unless more are given, or needed so that something can be significant
 RESAMPLES = 5000
 _ENOUGH = 250_000
 
@@ -106,8 +106,8 @@ def tests_of(column: Column, plan: Plan) -> Tested:
         found = randomised_tukey(column.common, permutations=plan.resamples, rng=plan.rng, form=plan.form)
         return Tested(difference, found.p[a, b], found.effect[a, b], nothing, [None] * number)
     differences = column.common[a] - column.common[b]
-    made = paired_test(differences, plan.test, resamples=plan.resamples, rng=plan.rng, tol=column.tol)
-    return Tested(difference, made.p, made.effect, made.normality, made.reason)
+    result = paired_test(differences, plan.test, resamples=plan.resamples, rng=plan.rng, tol=column.tol)
+    return Tested(difference, result.p, result.effect, result.normality, result.reason)
 
 
 def table_of_pairs(columns: list[Column], runs: list[str], plan: Plan, ends: list[Ends]) -> pl.DataFrame:

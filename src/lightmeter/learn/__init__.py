@@ -12,7 +12,7 @@ from lightmeter.errors import MissingExtraError
 if TYPE_CHECKING:
     from lightmeter.io.letor import read_letor
     from lightmeter.learn.areas import curve_areas
-    from lightmeter.learn.baselines import LambdaRank, ListNet, Pairwise, Pointwise
+    from lightmeter.learn.baselines import LambdaRankLoss, ListNetLoss, PairwiseLoss, PointwiseLoss
     from lightmeter.learn.data import LetorData, generated
     from lightmeter.learn.exposures import gumbel_exposure_of, luce_exposure_of
     from lightmeter.learn.losses import ExposureLoss
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _HOME = {
     "lightmeter.io.letor": "read_letor",
     "lightmeter.learn.areas": "curve_areas",
-    "lightmeter.learn.baselines": "LambdaRank ListNet Pairwise Pointwise",
+    "lightmeter.learn.baselines": "LambdaRankLoss ListNetLoss PairwiseLoss PointwiseLoss",
     "lightmeter.learn.trees": "BoostedExposure boosted_area",
     "lightmeter.learn.data": "LetorData generated",
     "lightmeter.learn.exposures": "gumbel_exposure_of luce_exposure_of",
@@ -34,12 +34,12 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names.spl
 __all__ = [
     "BoostedExposure",
     "ExposureLoss",
-    "LambdaRank",
+    "LambdaRankLoss",
     "LetorData",
-    "ListNet",
+    "ListNetLoss",
     "Network",
-    "Pairwise",
-    "Pointwise",
+    "PairwiseLoss",
+    "PointwiseLoss",
     "boosted_area",
     "curve_areas",
     "generated",

@@ -16,7 +16,7 @@ from lightmeter.errors import LightmeterError, choice
 from lightmeter.exposure.bounds import group_bounds
 from lightmeter.exposure.luce import luce_exposure
 from lightmeter.exposure.ties import blocks_by_score, oracle_exposure, tied_exposure, uniform_exposure
-from lightmeter.learn.settings import reader
+from lightmeter.learn.settings import differentiable_user
 from lightmeter.models.users import User
 from lightmeter.sweeping.areas import areas
 from lightmeter.sweeping.candidates import Scale, unset
@@ -86,7 +86,7 @@ def curve_areas(
     0.822
     """
     choice("kind", kind, KINDS)
-    s, g, who = np.asarray(scores, np.float64), np.asarray(grades, np.float64), reader(user)
+    s, g, who = np.asarray(scores, np.float64), np.asarray(grades, np.float64), differentiable_user(user)
     code = None if groups is None else np.asarray(groups, dtype=np.int64)
     there = ~np.isnan(g)
     if s.ndim != 2 or s.shape != g.shape or (code is not None and code.shape != s.shape):

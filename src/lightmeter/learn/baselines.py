@@ -1,6 +1,6 @@
 """Losses of relevance, to compare with: by document, by pair, by list.
 
-Each is called as an :class:`~lightmeter.learn.losses.ExposureLoss` is; groups are not looked at.
+Each is called as an :class:`~lightmeter.learn.losses.ExposureLoss` is; groups are not used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lightmeter.learn.losses import Batch
 
 
 @dataclass(frozen=True)
-class Pointwise:
+class PointwiseLoss:
     """Squared error ``(s_d - g_d)^2``, the mean over a query's documents.
 
     Notes
@@ -26,7 +26,7 @@ class Pointwise:
 
     Examples
     --------
-    >>> float(Pointwise()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])))
+    >>> float(PointwiseLoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])))
     2.0
     """
 
@@ -41,7 +41,7 @@ class Pointwise:
 
 
 @dataclass(frozen=True)
-class Pairwise:
+class PairwiseLoss:
     """Cross-entropy ``ln(1 + e^(s_j - s_i))`` of pairs with ``g_i > g_j``, the mean over a query's pairs.
 
     A query without such a pair does not count.
@@ -52,7 +52,7 @@ class Pairwise:
 
     Examples
     --------
-    >>> round(float(Pairwise()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]))), 6)
+    >>> round(float(PairwiseLoss()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]))), 6)
     0.693147
     """
 
@@ -69,7 +69,7 @@ class Pairwise:
 
 
 @dataclass(frozen=True)
-class ListNet:
+class ListNetLoss:
     """Cross-entropy between the softmax of the grades and that of the scores.
 
     Notes
@@ -78,7 +78,7 @@ class ListNet:
 
     Examples
     --------
-    >>> round(float(ListNet()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]))), 6)
+    >>> round(float(ListNetLoss()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]))), 6)
     0.693147
     """
 
@@ -95,7 +95,7 @@ class ListNet:
 
 
 @dataclass(frozen=True)
-class LambdaRank:
+class LambdaRankLoss:
     """The pairwise cross-entropy, each pair weighed by what swapping the two changes in nDCG at present.
 
     ``|2^g_i - 2^g_j| |1/log2(1 + r_i) - 1/log2(1 + r_j)| / maxDCG``, without a gradient of its own; sums over pairs.
@@ -113,7 +113,7 @@ class LambdaRank:
     --------
     The pair in the right order: the weight is (1 - 1/log2(3)) / 1.
 
-    >>> round(float(LambdaRank()(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 0.0]))), 6)
+    >>> round(float(LambdaRankLoss()(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 0.0]))), 6)
     0.115616
     """
 
@@ -143,7 +143,7 @@ def _preferred(batch: Batch) -> Tensor:
 
 
 def _swaps(batch: Batch) -> Tensor:
-    """How much nDCG changes when two documents change places."""
+    """How much nDCG changes when two documents swap ranks."""
     low = torch.full_like(batch.scores, -torch.inf)
     order = torch.where(batch.mask, batch.scores, low).argsort(dim=1, descending=True, stable=True)
     ranks = torch.arange(1, batch.scores.shape[1] + 1, dtype=batch.scores.dtype, device=batch.scores.device)

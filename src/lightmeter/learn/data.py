@@ -146,8 +146,8 @@ class LetorData:
     def padded(self, values: ArrayLike, queries: ArrayLike, fill: float = np.nan) -> Any:
         """Values of documents as ``[queries, documents]``."""
         rows, there = self.rows(queries)
-        taken = np.asarray(values)[rows]
-        return np.where(there, taken, np.asarray(fill).astype(taken.dtype))
+        chosen = np.asarray(values)[rows]
+        return np.where(there, chosen, np.asarray(fill).astype(chosen.dtype))
 
     def codes(self, queries: ArrayLike) -> Integers | None:
         """Groups of the documents of some queries, -1 where there is none."""
@@ -188,7 +188,7 @@ class LetorData:
         return dataclasses.replace(self, groups=Grouping(f"feature{feature}", names, code.astype(np.int64)))
 
     def with_groups_of(self, source: Any, attribute: str | None = None) -> LetorData:
-        """With the groups of a file or frame, as :func:`lightmeter.load` takes it, one value a document."""
+        """With the groups of a file or frame, as :func:`lightmeter.load` takes it, one value per document."""
         from lightmeter.data.loading import load
 
         frame = self.run(np.zeros(len(self.grade)))
@@ -250,7 +250,7 @@ class LetorData:
             )
 
     def check_user(self, option: str, user: User, binary: float | None = None) -> None:
-        """Refuse a reader of ERR whose highest grade is below one of the data's, as counted with ``binary``."""
+        """Refuse a user model of ERR whose highest grade is below one of the data's, as counted with ``binary``."""
         most = getattr(user, "max_grade", None)
         seen = self.grade if binary is None else (self.grade >= binary).astype(np.float64)
         above = np.flatnonzero(seen > (np.inf if most is None else most))
@@ -276,10 +276,10 @@ def generated(
     """A collection in the form of LETOR with known utilities: 136 features, grades 0 to 4, three groups.
 
     The utility of a document is a smooth function of ten properties, plus what its group adds. Grades are cuts of the
-    utility plus noise plus what its query adds to all of its documents, which no feature tells: some queries have many
+    utility plus noise plus what its query adds to all of its documents, which no feature shows: some queries have many
     relevant documents, some hardly any; 52, 32, 11, 4 and 1 in a hundred have the grades 0 to 4. Half of the
     properties are seen as they are, half moved by an amount that the query's documents share, as a sum over the
-    query's words is. Feature 130 is heavy-tailed and tells the group in bins below 1,000, to 10,000 and above: the
+    query's words is. Feature 130 is heavy-tailed and gives the group in bins below 1,000, to 10,000 and above: the
     groups of higher values are larger and more relevant. Other features are copies with noise, properties of the
     query, and noise.
 
@@ -290,7 +290,7 @@ def generated(
     documents
         Least and greatest number of documents of a query.
     noise
-        Standard deviation of what no feature tells of a document, in units of that of the utility.
+        Standard deviation of what no feature shows of a document, in units of that of the utility.
     between
         The same of a query: 0.7 puts a quarter of the variance between queries.
     rng
@@ -412,8 +412,8 @@ def folds_of(queries: int, parts: int = 5, seed: int = 0) -> list[Fold]:
         raise LightmeterError(f"{queries} {make} no {parts} folds. Accepted: at least one query a fold.")
     order = np.random.default_rng([seed, 5]).permutation(queries)
     part = [np.sort(order[k::parts]) for k in range(parts)]
-    made = []
+    folds = []
     for k in range(parts):
         rest = [part[(k + i) % parts] for i in range(2, parts)]
-        made.append(Fold(np.sort(np.concatenate(rest)), part[(k + 1) % parts], part[k]))
-    return made
+        folds.append(Fold(np.sort(np.concatenate(rest)), part[(k + 1) % parts], part[k]))
+    return folds

@@ -17,15 +17,15 @@ from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import write_whole
 from lightmeter.learn.data import Fold, LetorData, folds_of
-from lightmeter.learn.settings import LOSSES, Settings, reader
+from lightmeter.learn.settings import LOSSES, Settings, differentiable_user
 
-#: Told: the loss, the fold from 1 of how many, the epoch, its training loss (NaN for trees) and validation area.
-Tell = Callable[[str, int, int, int, float, float], None]
+#: Called with the loss, the fold from 1 of how many, the epoch, its training loss (NaN for trees) and validation area.
+EpochReport = Callable[[str, int, int, int, float, float], None]
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One model of a training, as it is told when it is there.
+    """One model of a training, as it is reported once it is trained.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Unit:
     area
         Validation area at the best.
     found
-        Whether it was there already, from a training before.
+        Whether it existed already, from an earlier training.
     """
 
     loss: str
@@ -103,53 +103,53 @@ class Experiment:
                     f"the loss {loss} needs groups. Give them with --group-feature N --bins N=.. or --groups FILE."
                 )
         self.data.check(self.settings.binary)
-        self.data.check_user("--user", reader(self.settings.user))
+        self.data.check_user("--user", differentiable_user(self.settings.user))
         if self.settings.train_user is not None and any(loss.startswith(("ee", "parity")) for loss in self.losses):
-            self.data.check_user("--train-user", reader(self.settings.train_user), self.settings.binary)
+            self.data.check_user("--train-user", differentiable_user(self.settings.train_user), self.settings.binary)
         folds_of(len(self.data.queries), self.settings.folds)  # refused before anything is written
-        path, asked = os.path.join(self.folder, "settings.json"), self.record()
+        path, record = os.path.join(self.folder, "settings.json"), self.record()
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 try:
                     found = json.load(file)
                 except json.JSONDecodeError:
                     found = {}
-            if found != asked:
+            if found != record:
                 raise LightmeterError(
                     f"{self.folder} holds a training with other data or settings"
-                    f"{_difference(found, asked)}. Choose another folder, or delete it to start anew."
+                    f"{_difference(found, record)}. Choose another folder, or delete it to start anew."
                 )
             return
         if os.path.isdir(self.folder) and os.listdir(self.folder):
             raise LightmeterError(f"{self.folder} is not empty, and no training of ours. Choose another folder.")
         os.makedirs(self.folder, exist_ok=True)
-        write_whole(path, (json.dumps(asked, indent=1) + "\n").encode())
+        write_whole(path, (json.dumps(record, indent=1) + "\n").encode())
 
-    def scores(self, tell: Tell | None = None, done: Done | None = None) -> dict[str, Floats]:
+    def scores(self, report_epoch: EpochReport | None = None, done: Done | None = None) -> dict[str, Floats]:
         """Train what is not trained yet; for each loss the scores of all documents by models that never saw them.
 
-        ``tell`` is called after every epoch, ``done`` after every model.
+        ``report_epoch`` is called after every epoch, ``done`` after every model.
         """
         folds = folds_of(len(self.data.queries), self.settings.folds, self.settings.seed)
         out = {}
         for loss in self.losses:
             whole = np.full(len(self.data.grade), np.nan)
             for k, fold in enumerate(folds):
-                whole[self.data.flat(fold.test)] = self._best(loss, k, fold, tell, done)
+                whole[self.data.flat(fold.test)] = self._best(loss, k, fold, report_epoch, done)
             out[loss] = whole
             self._write_run(loss, whole)
         return out
 
     def earlier(self) -> dict[str, Floats]:
-        """Scores by losses that this folder has all models of, and that are not asked for now.
+        """Scores by losses that this folder has all models of, and that are not requested now.
 
         :meth:`prepare` makes sure that they are of the same data and settings. Their runs are written where missing.
         """
         folds = folds_of(len(self.data.queries), self.settings.folds, self.settings.seed)
         out = {}
         for loss in self._others():
-            places = [[self._place(loss, k, lam) for lam in self._weights(loss)] for k in range(len(folds))]
-            if not all(os.path.exists(os.path.join(place, "done.json")) for of_fold in places for place in of_fold):
+            folders = [[self._folder(loss, k, lam) for lam in self._weights(loss)] for k in range(len(folds))]
+            if not all(os.path.exists(os.path.join(folder, "done.json")) for of_fold in folders for folder in of_fold):
                 continue
             whole = np.full(len(self.data.grade), np.nan)
             for k, fold in enumerate(folds):
@@ -160,7 +160,7 @@ class Experiment:
         return out
 
     def unfinished(self) -> list[str]:
-        """Losses of this folder that are not asked for now, and whose models are not all there."""
+        """Losses of this folder that are not requested now, and whose models are not all trained."""
         kept = self.earlier()
         begun = os.path.join(self.folder, "models")
         return [loss for loss in self._others() if loss not in kept and os.path.isdir(os.path.join(begun, loss))]
@@ -180,41 +180,43 @@ class Experiment:
         return pl.concat(parts)
 
     def _history(self, loss: str, k: int, lam: float) -> pl.DataFrame:
-        path = os.path.join(self._place(loss, k, lam), "history.jsonl")
+        path = os.path.join(self._folder(loss, k, lam), "history.jsonl")
         return pl.read_ndjson(path, schema={"epoch": pl.Int64, "loss": pl.Float64, "area": pl.Float64})
 
     def _weights(self, loss: str) -> tuple[float, ...]:
         return self.lams if loss.startswith(("ee", "parity")) else self.lams[:1]
 
-    def _place(self, loss: str, k: int, lam: float) -> str:
+    def _folder(self, loss: str, k: int, lam: float) -> str:
         several = len(self._weights(loss)) > 1
         return os.path.join(self.folder, "models", loss, f"fold{k + 1}", *([f"lambda{lam:g}"] if several else []))
 
-    def _best(self, loss: str, k: int, fold: Fold, tell: Tell | None, done: Done | None) -> Floats:
-        made, several = [], len(self._weights(loss)) > 1
+    def _best(self, loss: str, k: int, fold: Fold, report_epoch: EpochReport | None, done: Done | None) -> Floats:
+        models, several = [], len(self._weights(loss)) > 1
         for lam in self._weights(loss):
-            found = os.path.exists(os.path.join(self._place(loss, k, lam), "done.json"))
-            made.append(self._unit(loss, k, fold, lam, tell))
+            found = os.path.exists(os.path.join(self._folder(loss, k, lam), "done.json"))
+            models.append(self._unit(loss, k, fold, lam, report_epoch))
             if done is not None:
                 rows = self._history(loss, k, lam)
                 best, epochs = int(rows["area"].arg_max() or 0) + 1, len(rows)
                 folds, weight = self.settings.folds, lam if several else None
-                done(Unit(loss, k + 1, folds, weight, best, epochs, made[-1][0], found))
-        return made[int(np.argmax([area for area, _ in made]))][1]
+                done(Unit(loss, k + 1, folds, weight, best, epochs, models[-1][0], found))
+        return models[int(np.argmax([area for area, _ in models]))][1]
 
-    def _unit(self, loss: str, k: int, fold: Fold, lam: float, tell: Tell | None) -> tuple[float, Floats]:
+    def _unit(
+        self, loss: str, k: int, fold: Fold, lam: float, report_epoch: EpochReport | None
+    ) -> tuple[float, Floats]:
         """Validation area and test scores of one model, trained unless it is there."""
-        place = self._place(loss, k, lam)
-        done = os.path.join(place, "done.json")
+        folder = self._folder(loss, k, lam)
+        done = os.path.join(folder, "done.json")
         if os.path.exists(done):
             with open(done, encoding="utf-8") as file:
-                return float(json.load(file)["area"]), np.load(os.path.join(place, "scores.npy"))
-        os.makedirs(place, exist_ok=True)
+                return float(json.load(file)["area"]), np.load(os.path.join(folder, "scores.npy"))
+        os.makedirs(folder, exist_ok=True)
         settings = replace(self.settings, lam=lam)
 
         def step(epoch: int, mean: float, area: float) -> None:
-            if tell is not None:
-                tell(loss, k + 1, settings.folds, epoch, mean, area)
+            if report_epoch is not None:
+                report_epoch(loss, k + 1, settings.folds, epoch, mean, area)
 
         model: Any
         if settings.model == "lightgbm":
@@ -222,22 +224,22 @@ class Experiment:
 
             model = train_trees(self.data, fold.train, fold.valid, loss, settings, step)
             text = model.booster.model_to_string(num_iteration=model.best)
-            write_whole(os.path.join(place, "model.txt"), text.encode())
+            write_whole(os.path.join(folder, "model.txt"), text.encode())
         else:
             from lightmeter.learn.network import train_network
 
-            checkpoint = os.path.join(place, "checkpoint.pt")
+            checkpoint = os.path.join(folder, "checkpoint.pt")
             model = train_network(self.data, fold.train, fold.valid, loss, settings, checkpoint=checkpoint, step=step)
-            model.save(os.path.join(place, "model.pt"))
+            model.save(os.path.join(folder, "model.pt"))
         scores, content = model.scores(self.data, fold.test), io.BytesIO()
         np.save(content, scores)
         area = max(row["area"] for row in model.history)
-        write_whole(os.path.join(place, "scores.npy"), content.getvalue())
+        write_whole(os.path.join(folder, "scores.npy"), content.getvalue())
         lines = "".join(json.dumps(row) + "\n" for row in model.history)
-        write_whole(os.path.join(place, "history.jsonl"), lines.encode())
+        write_whole(os.path.join(folder, "history.jsonl"), lines.encode())
         write_whole(done, (json.dumps({"best": model.best, "area": area}) + "\n").encode())
-        if os.path.exists(os.path.join(place, "checkpoint.pt")):
-            os.unlink(os.path.join(place, "checkpoint.pt"))
+        if os.path.exists(os.path.join(folder, "checkpoint.pt")):
+            os.unlink(os.path.join(folder, "checkpoint.pt"))
         return area, scores
 
     def _write_run(self, loss: str, scores: Floats) -> None:
@@ -261,9 +263,9 @@ class Experiment:
             write_whole(os.path.join(self.folder, "groups.csv"), table.write_csv().encode())
 
 
-def _difference(found: dict[str, Any], asked: dict[str, Any]) -> str:
+def _difference(found: dict[str, Any], record: dict[str, Any]) -> str:
     """The first setting that differs, in words."""
-    old, new = ({**x.get("settings", {}), **x.get("data", {}), "groups": x.get("groups")} for x in (found, asked))
+    old, new = ({**x.get("settings", {}), **x.get("data", {}), "groups": x.get("groups")} for x in (found, record))
     for name, value in new.items():
         if old.get(name) != value:
             return f" ({name}: {old.get(name)!r} there, {value!r} here)"

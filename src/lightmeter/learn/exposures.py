@@ -93,7 +93,7 @@ def luce_exposure_of(scores: Tensor, continuation: Any, mask: Tensor | None = No
     return out
 
 
-#: A reader who never goes on (C = 0) is taken as one who hardly does, so that logarithms are finite.
+#: A user model that never goes on (C = 0) counts as one that hardly does, so that logarithms are finite.
 _LEAST = 1e-30
 
 
@@ -106,7 +106,7 @@ def gumbel_exposure_of(
     tau: float = 0.1,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Mean exposure of documents in drawn rankings, with a straight-through gradient.
+    """Mean exposure of documents in sampled rankings, with a straight-through gradient.
 
     With ``y`` the scores plus Gumbel noise, document i is seen with probability ``prod_j C_j`` over the documents j
     above it. Going back, "j is above i" is taken as ``sigmoid((y_j - y_i) / tau)``; for RBP that is
@@ -117,7 +117,7 @@ def gumbel_exposure_of(
     scores, continuation, mask
         As for :func:`~lightmeter.learn.exposures.luce_exposure_of`.
     samples
-        Rankings drawn for each query (``n_train``).
+        Sampled rankings per query (``n_train``).
     tau
         Temperature of the smooth ranks, above 0.
     generator
@@ -166,7 +166,7 @@ def gumbel_exposure_of(
 
 
 def _seen(noisy: Tensor, log_stay: Tensor, there: Tensor) -> Tensor:
-    """Logarithm of the view of every document in the drawn rankings."""
+    """Logarithm of the view of every document in the sampled rankings."""
     order = torch.where(there[:, None, :], noisy, torch.full_like(noisy, -math.inf)).argsort(dim=2, descending=True)
     steps = log_stay[:, None, :].expand(noisy.shape).gather(2, order)
     return torch.empty_like(noisy).scatter_(2, order, steps.cumsum(dim=2) - steps)

@@ -12,7 +12,7 @@ from torch import Tensor
 from lightmeter.errors import LightmeterError, choice
 from lightmeter.exposure.ties import oracle_exposure
 from lightmeter.learn.exposures import gumbel_exposure_of, luce_exposure_of
-from lightmeter.learn.settings import reader
+from lightmeter.learn.settings import differentiable_user
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class ExposureLoss:
     parity
         Whether disparity is between groups (demographic parity).
     estimator
-        ``'exact'``, or ``'gumbel'``: ``samples`` drawn rankings and smooth ranks of temperature ``tau``.
+        ``'exact'``, or ``'gumbel'``: ``samples`` sampled rankings and smooth ranks of temperature ``tau``.
     complete
         Whether grade 0 has a target too, as for candidates that are everything there is.
     binary
@@ -146,7 +146,7 @@ class ExposureLoss:
             raise LightmeterError(f"binary is {self.binary}. Accepted: the lowest relevant grade, above 0.")
         if self.samples < 1 or not self.tau > 0:
             raise LightmeterError(f"samples is {self.samples} and tau {self.tau}. Accepted: at least 1, and above 0.")
-        object.__setattr__(self, "user", reader(self.user))
+        object.__setattr__(self, "user", differentiable_user(self.user))
 
     def __call__(
         self,
@@ -226,6 +226,6 @@ class ExposureLoss:
                 f"the groups have the shape {tuple(groups.shape)} for exposures {tuple(exposure.shape)}. "
                 "Accepted: one code a document."
             )
-        code = code.to(torch.int64) + 1  # the column before the first takes those without a group
+        code = code.to(torch.int64) + 1  # the first column is for documents without a group
         out = exposure.new_zeros((len(exposure), int(code.max()) + 1 if code.numel() else 1))
         return out.scatter_add(1, code.clamp(min=0), exposure)[:, 1:]

@@ -20,7 +20,7 @@ from lightmeter.arrays import Floats, Integers
 from lightmeter.errors import InputError, LightmeterError
 from lightmeter.io.files import write_whole
 from lightmeter.learn.areas import curve_areas
-from lightmeter.learn.baselines import LambdaRank, ListNet, Pairwise, Pointwise
+from lightmeter.learn.baselines import LambdaRankLoss, ListNetLoss, PairwiseLoss, PointwiseLoss
 from lightmeter.learn.data import LetorData, Normalisation
 from lightmeter.learn.losses import ExposureLoss
 from lightmeter.learn.settings import Settings, kind_of
@@ -116,9 +116,13 @@ class Trained:
         """Write the model; :meth:`load` reads it back."""
         content = io.BytesIO()
         n = self.normalisation
-        made = {"normalisation": n.name, "mean": torch.from_numpy(n.mean), "deviation": torch.from_numpy(n.deviation)}
+        scaling = {
+            "normalisation": n.name,
+            "mean": torch.from_numpy(n.mean),
+            "deviation": torch.from_numpy(n.deviation),
+        }
         kept = {"network": self.network.state_dict(), "history": self.history, "best": self.best}
-        torch.save(made | kept, content)
+        torch.save(scaling | kept, content)
         write_whole(path, content.getvalue())
 
     @classmethod
@@ -140,7 +144,7 @@ class Trained:
 def loss_of(name: str, settings: Settings) -> Any:
     """The loss by its name."""
     settings.check_loss(name)
-    plain = {"pointwise": Pointwise, "pairwise": Pairwise, "listnet": ListNet, "lambdarank": LambdaRank}
+    plain = {"pointwise": PointwiseLoss, "pairwise": PairwiseLoss, "listnet": ListNetLoss, "lambdarank": LambdaRankLoss}
     if name in plain:
         return plain[name]()
     return ExposureLoss(
@@ -178,7 +182,7 @@ def train_network(
     settings
         How.
     checkpoint
-        A file that is written after every epoch, and gone on from where it is there: the result is the same as
+        A file that is written after every epoch, and resumed from if it exists: the result is the same as
         without the interruption.
     step
         Called after each epoch with its number, loss and area.
@@ -203,8 +207,8 @@ def train_network(
         torch.manual_seed(_seed(settings.seed, 0))
         network = Network(data.features.shape[1], (settings.hidden, settings.hidden), settings.dropout)
         optimiser = torch.optim.Adam(network.parameters(), lr=settings.rate)
-        asked = _fingerprint(data, train, valid, loss, settings)
-        history, best = _resumed(checkpoint, asked, network, optimiser)
+        fingerprint = _fingerprint(data, train, valid, loss, settings)
+        history, best = _resumed(checkpoint, fingerprint, network, optimiser)
         top = max((h["area"] for h in history), default=-np.inf)
         best_epoch = next((h["epoch"] for h in history if h["area"] == top), 0)
         for epoch in range(len(history) + 1, settings.epochs + 1):
@@ -225,7 +229,7 @@ def train_network(
             if area > top:
                 top, best, best_epoch = area, frozen(network.state_dict()), epoch
             if checkpoint is not None:
-                _save(checkpoint, asked, network, optimiser, history, best)
+                _save(checkpoint, fingerprint, network, optimiser, history, best)
             if step is not None:
                 step(epoch, mean, area)
     network.load_state_dict(best)
@@ -274,11 +278,11 @@ def _fingerprint(data: LetorData, train: Integers, valid: Integers, loss: str, s
     return json.dumps([loss, kept, sums], sort_keys=True)
 
 
-def _save(path: str, asked: str, network: Network, optimiser: Any, history: list[Any], best: Any) -> None:
+def _save(path: str, fingerprint: str, network: Network, optimiser: Any, history: list[Any], best: Any) -> None:
     content = io.BytesIO()
     torch.save(
         {
-            "asked": asked,
+            "asked": fingerprint,
             "network": network.state_dict(),
             "optimiser": optimiser.state_dict(),
             "history": history,
@@ -289,8 +293,8 @@ def _save(path: str, asked: str, network: Network, optimiser: Any, history: list
     write_whole(path, content.getvalue())
 
 
-def _resumed(path: str | None, asked: str, network: Network, optimiser: Any) -> tuple[list[dict[str, Any]], Any]:
-    """History and best state of a checkpoint, whose state the network takes on."""
+def _resumed(path: str | None, fingerprint: str, network: Network, optimiser: Any) -> tuple[list[dict[str, Any]], Any]:
+    """History and best state of a checkpoint, whose state the network gets."""
     if path is None or not os.path.exists(path):
         return [], frozen(network.state_dict())
     try:
@@ -298,7 +302,7 @@ def _resumed(path: str | None, asked: str, network: Network, optimiser: Any) -> 
         known = saved["asked"]
     except _BROKEN:
         raise InputError("this is no checkpoint", where=path, hint="Delete it to train from the start") from None
-    if known != asked:
+    if known != fingerprint:
         raise InputError(
             "this checkpoint is that of a training with other data or settings",
             where=path,

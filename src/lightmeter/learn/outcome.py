@@ -13,7 +13,7 @@ from lightmeter.arrays import Floats
 from lightmeter.data.loading import load
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.data import LetorData
-from lightmeter.learn.settings import reader
+from lightmeter.learn.settings import differentiable_user
 from lightmeter.statistics.significance import adjusted, paired_test
 from lightmeter.sweeping.sweep import sweep
 
@@ -76,7 +76,7 @@ class Outcome:
                 area, best = curve.area(), curve.frontier_area()
                 rows.append((loss, measure, area.value, area.low, area.high, best.value, area.n))
                 own[measure, loss] = np.where(at >= 0, curve.query_areas[at], np.nan)
-        if groups is not None and not reader(user).by_document and len(groups.values) <= 12:
+        if groups is not None and not differentiable_user(user).by_document and len(groups.values) <= 12:
             everything = np.arange(len(data.queries))
             grades = data.padded(data.grade, everything)
             for loss, values in scores.items():

@@ -12,8 +12,8 @@ from lightmeter.learn.data import NORMALISATIONS
 from lightmeter.models.users import User, user_of
 
 
-def reader(given: Any) -> User:
-    """A user whose exposure has a gradient."""
+def differentiable_user(given: Any) -> User:
+    """A user model for which the exact exposure of a Plackett-Luce policy has a gradient."""
     user = user_of(given)
     if not user.has_continuation:
         raise TermError(f"the exposure for {user} has no gradient here. Accepted: RBP, Cascade or ERR(max_grade=..).")
@@ -36,11 +36,11 @@ class Settings:
     model
         ``'mlp'``: two hidden layers of ``hidden``, ReLU, ``dropout``, Adam with ``rate``; or ``'lightgbm'``.
     lam, user, complete, binary, samples, tau
-        As for :class:`~lightmeter.learn.losses.ExposureLoss`. ``user`` is the reader of EEAUC too, which stops a
-        training and is what is told in the end.
+        As for :class:`~lightmeter.learn.losses.ExposureLoss`. ``user`` is the user model of EEAUC too, which stops a
+        training and is the result in the end.
     train_user
-        Another reader for the losses of exposure; None: ``user``. A more patient one gives exposure, and so a say, to
-        more documents of each query, and so overfits less where queries are few.
+        Another user model for the losses of exposure; None: ``user``. A more patient one gives exposure, and so a say,
+        to more documents of each query, and so overfits less where queries are few.
     normalise
         See :class:`~lightmeter.learn.data.Normalisation`; trees take features as they are.
     epochs, patience
@@ -92,11 +92,11 @@ class Settings:
             if not good:
                 raise LightmeterError(f"{what} is {number}. Accepted: a number {accepted}.")
         for user in (self.user, self.loss_user):
-            reader(user)
+            differentiable_user(user)
 
     @property
     def loss_user(self) -> str:
-        """The reader whose exposure the losses look at."""
+        """The user model whose exposure the losses use."""
         return self.user if self.train_user is None else self.train_user
 
     def check_loss(self, loss: str) -> None:
@@ -111,10 +111,10 @@ class Settings:
 
     def record(self) -> dict[str, Any]:
         """As it is written."""
-        made = asdict(self)
+        record = asdict(self)
         if self.train_user is None:  # as folders and checkpoints from before it say it
-            del made["train_user"]
-        return made
+            del record["train_user"]
+        return record
 
     @classmethod
     def names(cls) -> list[str]:

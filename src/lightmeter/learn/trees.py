@@ -16,7 +16,7 @@ from lightmeter.exposure.luce import luce_exposure
 from lightmeter.exposure.ties import oracle_exposure
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.data import LetorData
-from lightmeter.learn.settings import Settings, kind_of, reader
+from lightmeter.learn.settings import Settings, differentiable_user, kind_of
 
 #: The Hessian is at least this share of its mean, and at least this.
 _SHARE, _LEAST = 1e-3, 1e-12
@@ -68,7 +68,7 @@ class BoostedExposure:
             raise LightmeterError(
                 "parity between groups needs groups=: a code for each training document, -1 for none."
             )
-        object.__setattr__(self, "user", reader(self.user))
+        object.__setattr__(self, "user", differentiable_user(self.user))
 
     def __call__(self, scores: ArrayLike, data: Any) -> tuple[Floats, Floats]:
         """Gradient and Hessian for the scores of a training data set."""
@@ -84,7 +84,7 @@ class BoostedExposure:
         sizes
             Number of documents of each query.
         """
-        there = _places(sizes)
+        there = _valid(sizes)
         y, g = _padded(scores, there), np.maximum(_padded(grades, there), 0.0)
         g = g if self.binary is None else (g >= self.binary).astype(np.float64)
         seen = np.where(there, g, np.nan)
@@ -132,7 +132,7 @@ class BoostedPairwise:
 
     def derivatives(self, scores: ArrayLike, grades: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Floats]:
         """Gradient and Hessian, ``[documents]`` each."""
-        there = _places(sizes)
+        there = _valid(sizes)
         y, g = _padded(scores, there), np.maximum(_padded(grades, there), 0.0)
         gradient, hessian = np.zeros(y.shape), np.zeros(y.shape)
         size = max(1, _PAIRS // max(y.shape[1], 1) ** 2)
@@ -168,13 +168,13 @@ def boosted_area(groups: ArrayLike | None = None, *, user: Any = "RBP(p=0.5)", k
     >>> boosted_area().__name__
     'area'
     """
-    who = reader(user)
+    model = differentiable_user(user)
 
     def area(scores: ArrayLike, data: Any) -> tuple[str, float, bool]:
-        there = _places(query_sizes(data))
+        there = _valid(query_sizes(data))
         s, g = (np.where(there, _padded(v, there), np.nan) for v in (scores, data.get_label()))
         code = None if groups is None else np.where(there, _padded(groups, there), -1).astype(np.int64)
-        return "EEAUC", curve_areas(s, g, code, user=who, kind=kind).mean, True
+        return "EEAUC", curve_areas(s, g, code, user=model, kind=kind).mean, True
 
     return area
 
@@ -189,7 +189,7 @@ def query_sizes(data: Any) -> Integers:
     return np.asarray(sizes, dtype=np.int64)
 
 
-def _places(sizes: ArrayLike) -> Booleans:
+def _valid(sizes: ArrayLike) -> Booleans:
     n = np.asarray(sizes, dtype=np.int64)
     return np.asarray(np.arange(int(n.max(initial=0))) < n[:, None])
 
@@ -277,7 +277,7 @@ def train_trees(
         )
     history: dict[str, Any] = {}
 
-    def told(environment: Any) -> None:
+    def report_tree(environment: Any) -> None:
         if step is not None:
             step(environment.iteration + 1, np.nan, environment.evaluation_result_list[0][2])
 
@@ -298,7 +298,7 @@ def train_trees(
         callbacks=[
             lightgbm.early_stopping(settings.patience, verbose=False),
             lightgbm.record_evaluation(history),
-            told,
+            report_tree,
         ],
     )
     found = history["valid_0"]["EEAUC"]
@@ -309,11 +309,11 @@ def train_trees(
 def _dataset(data: LetorData, queries: Integers) -> Any:
     mine = data.flat(queries)
     grades = np.maximum(data.grade[mine], 0.0)
-    made = lightgbm.Dataset(
+    dataset = lightgbm.Dataset(
         data.features[mine],
         grades,
         group=data.sizes[queries],
         params={"verbose": -1, "feature_pre_filter": False},
         free_raw_data=False,
     )
-    return made.construct()
+    return dataset.construct()

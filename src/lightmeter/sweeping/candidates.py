@@ -143,7 +143,7 @@ class Items:
     query
         ``[items]``: row of the block each belongs to, ascending.
     gather
-        Sparse ``[items, places]``: membership of the documents at the block's places.
+        Sparse ``[items, positions]``: membership of the documents at the block's positions.
     target
         ``[items]``: target exposure.
     """
@@ -217,11 +217,11 @@ class Candidates:
 
         block = self.block
         attribute = context.collection.attribute(by)
-        place = np.flatnonzero((block.valid & (block.grade > 0)).ravel())
-        row = block.rows.ravel()[place]
+        position = np.flatnonzero((block.valid & (block.grade > 0)).ravel())
+        row = block.rows.ravel()[position]
         entry = block.ranked.member_row(by)[row]
         at, value, weight = spread_unknown(
-            context, attribute, entry, place, np.ones(len(place)), block.ranked.run.doc.gather(row)
+            context, attribute, entry, position, np.ones(len(position)), block.ranked.run.doc.gather(row)
         )
         query, group, xi = self._targets(context, attribute, goal)
         size = np.int64(max(value.max(initial=0), group.max(initial=0)) + 1)
@@ -249,8 +249,8 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is known of the queries before any ranking is looked at.
+class JudgedIdeal:
+    """The relevance of the judged ideal of each query, which no ranking of a run changes.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class Asked:
     reason: Objects
 
 
-def asked(context: Context, user: User, cutoff: int | None, by: str | None) -> Asked:
+def judged_ideal(context: Context, user: User, cutoff: int | None, by: str | None) -> JudgedIdeal:
     """The relevance of the judged ideal, for all queries of the collection.
 
     Documents: the largest EER of any ranking of the corpus, which is ``||eps*||^2`` for users who know the rank only
@@ -282,4 +282,4 @@ def asked(context: Context, user: User, cutoff: int | None, by: str | None) -> A
     if by is not None and context.unknown != "distinct":
         lost = unset(reason) & ~(most > 0)
         reason[lost] = "no_known_member"
-    return Asked(most, reason)
+    return JudgedIdeal(most, reason)

@@ -19,7 +19,7 @@ NO_FRONTIER = "no_frontier"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with the standard error of drawn rankings, an interval over queries, and how many queries it is of."""
+    """A value with the standard error of sampled rankings, an interval over queries, and how many queries it is of."""
 
     value: float
     se: float | None = None
@@ -38,7 +38,7 @@ class Best:
     parts
         One frontier a query.
     query
-        Their places among the queries evaluated.
+        Their positions among the queries evaluated.
     """
 
     parts: list[Frontier]
@@ -124,7 +124,7 @@ class Curve:
         return reason
 
     def error(self) -> tuple[Floats, Floats] | None:
-        """Standard errors of the mean points from drawn rankings; None where they are exact."""
+        """Standard errors of the mean points from sampled rankings; None where they are exact."""
         without = self._without
         return None if without is None else (jackknife(without[0]), jackknife(without[1]))
 
@@ -153,7 +153,7 @@ class Curve:
 
     @cached_property
     def areas_resampled(self) -> Floats:
-        """EEAUC of each resample; 0 where only queries are drawn that are not answered."""
+        """EEAUC of each resample; 0 where only unanswered queries are resampled."""
         out = areas(*self.resampled, self.turns)
         out[self._unanswered] = 0.0
         return out

@@ -46,7 +46,7 @@ class Family:
         raise NotImplementedError
 
     def exposure(self, parameter: float, score: Floats, grade: Floats, user: User, cutoff: int | None) -> Floats:
-        """Exact expected exposure ``[queries, n]`` by place in the ranking; the family's ends included."""
+        """Exact expected exposure ``[queries, n]`` by position in the ranking; the family's ends included."""
         there = ~np.isnan(score)
         if parameter == self.ends[0]:
             return policy_exposure(Uniform(), score, grade, user, cutoff)
@@ -57,7 +57,7 @@ class Family:
         return policy_exposure(self.policy(parameter), score, grade, user, cutoff)
 
     def exact(self, user: User) -> bool:
-        """Whether exposure needs no drawn rankings."""
+        """Whether exposure needs no sampled rankings."""
         return is_exact(self.policy(self.parameter(np.array([0.5]))[0]), user)
 
     def fitted(self, score: Floats) -> Family:
@@ -139,7 +139,7 @@ class TranspositionFamily(Family):
 
 
 def families_of(given: Any) -> list[Family]:
-    """The families asked for: names, classes or terms, one or several.
+    """The families of policies: names, classes or terms, one or several.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def families_of(given: Any) -> list[Family]:
     several = given if isinstance(given, Iterable) and not isinstance(given, str | type | Policy) else [given]
     out = list(dict.fromkeys(_family(one) for one in several))
     if not out:
-        raise LightmeterError("no policy is asked for. Name at least one, such as PlackettLuce.")
+        raise LightmeterError("no policy is given. Name at least one, such as PlackettLuce.")
     return out
 
 

@@ -15,11 +15,11 @@ from lightmeter.sweeping.areas import rough_areas
 from lightmeter.sweeping.candidates import Candidates, Scale
 from lightmeter.sweeping.families import Family
 
-STEP = 0.0185  # in x: below the 0.02 that is asked for
+STEP = 0.0185  # in x: below the 0.02 that is required
 ROOT_STEP = 0.03  # in the root of x: relevance rises with it at first
 AREA = 1e-4  # an area has to be as stable as this
 SURE = 0.5  # of which an estimate of its error may take up so much
-SLOW = 0.2  # a step along which a curve is slower than this, by its neighbour's pace, tells nothing of the neighbour
+SLOW = 0.2  # a step along which a curve is slower than this, by its neighbour's pace, says nothing of the neighbour
 LONG = 0.03  # a step that is longer in t may hide anything
 MOST = 600  # points of a curve
 CLOSE = 1e-9  # coordinates that are nearer than this are one
@@ -43,11 +43,11 @@ def lost(t: Floats, x: Floats, y: Floats, envelope: bool) -> Floats:
     A curve that bends evenly encloses ``c h^3 / 12`` with a step of length h in t, and c follows from the triangle of
     three points, of area ``c h g (h + g) / 4`` for steps h and g. The larger of what the triangles on both sides say
     is taken. A neighbour along which the curve all but stands still says nothing. Where both do, and in long steps, the
-    curve may go any way from corner to corner of the step, and half the triangle below it is taken, or more.
+    curve may go any way from corner to corner of the step, and half the triangle below it is counted, or more.
 
     Where the area is that of the largest y, a curve that turns back has also to be known as far as it reaches: a
     parabola goes on for at most an eighth of what it moves, there and back, in two steps. (Both ends of a curve are
-    taken for known: x goes from 0 to 1.)
+    considered known: x goes from 0 to 1.)
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def lost(t: Floats, x: Floats, y: Floats, envelope: bool) -> Floats:
     triangle = np.abs(dx[:, :-1] * dy[:, 1:] - dx[:, 1:] * dy[:, :-1]) / 2.0
     g, k = h[:-1], h[1:]
     pace = np.hypot(dx, dy) / h
-    tells_left, tells_right = pace[:, :-1] >= SLOW * pace[:, 1:], pace[:, 1:] >= SLOW * pace[:, :-1]
+    informs_left, informs_right = pace[:, :-1] >= SLOW * pace[:, 1:], pace[:, 1:] >= SLOW * pace[:, :-1]
     none = np.zeros((len(x), 1))
-    before = np.hstack([none, np.where(tells_left, triangle * k * k / (3.0 * g * (g + k)), 0.0)])
-    after = np.hstack([np.where(tells_right, triangle * g * g / (3.0 * k * (g + k)), 0.0), none])
-    told = np.hstack([none > 0, tells_left]) | np.hstack([tells_right, none > 0])
-    between = np.maximum(np.maximum(before, after), np.where(told & (h <= LONG), 0.0, np.abs(dx * dy) / 4.0))
+    before = np.hstack([none, np.where(informs_left, triangle * k * k / (3.0 * g * (g + k)), 0.0)])
+    after = np.hstack([np.where(informs_right, triangle * g * g / (3.0 * k * (g + k)), 0.0), none])
+    informed = np.hstack([none > 0, informs_left]) | np.hstack([informs_right, none > 0])
+    between = np.maximum(np.maximum(before, after), np.where(informed & (h <= LONG), 0.0, np.abs(dx * dy) / 4.0))
     low, high = np.minimum(x[:, :-1], x[:, 1:]), np.maximum(x[:, :-1], x[:, 1:])
     inside = np.clip(high, 0.0, 1.0) - np.clip(low, 0.0, 1.0)
     seen = np.divide(inside, high - low, out=((low >= 0.0) & (high <= 1.0)).astype(np.float64), where=high > low)
@@ -119,10 +119,10 @@ def unstable(error: Floats) -> Booleans:
     error, whole = error[far], whole[far]
     order = np.argsort(-error, axis=1, kind="stable")
     sorted_ = np.take_along_axis(error, order, axis=1)
-    gone = np.cumsum(sorted_, axis=1) - sorted_  # before each
+    before = np.cumsum(sorted_, axis=1) - sorted_  # before each
     enough = np.minimum((whole - SURE * AREA) / 0.75, 0.9 * whole)
     out = np.zeros(error.shape[1], dtype=bool)
-    out[order[gone < enough[:, None]]] = True
+    out[order[before < enough[:, None]]] = True
     return out
 
 
@@ -188,20 +188,20 @@ def errors(t: Floats, x: Floats, y: Floats, envelope: bool, last: float) -> Floa
 
 By = str | None
 
-#: Points of a drawn curve, at most.
-DRAWN_POINTS = 160
+#: Points of a sampled curve, at most.
+SAMPLED_POINTS = 160
 #: Paths of the pilot.
 PILOT = 32
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """What is known of the error of drawn points.
+    """What is known of the error of sampled points.
 
     Attributes
     ----------
     paths
-        Rankings drawn a query at each parameter.
+        Sampled rankings per query and parameter.
     eed, eer
         ``[queries, points]``: standard errors.
     area
@@ -236,10 +236,10 @@ class Points:
     eed, eer
         ``[queries, points]``, NaN where the run has no ranking.
     sampled
-        Where rankings are drawn, how uncertain it is.
+        Where rankings are sampled, how uncertain it is.
     lost
         Estimated errors that straight lines leave in the areas: of the mean curve, and the largest of a query's own.
-        NaN where there is no such curve, or rankings are drawn.
+        NaN where there is no such curve, or rankings are sampled.
     """
 
     parameter: Floats
@@ -256,27 +256,27 @@ class Lists:
     ----------
     blocks
         The lists, like lengths together.
-    place
-        For each block the places of its queries among those evaluated.
+    rows
+        For each block the positions of its queries among those evaluated.
     queries
         Number of queries evaluated.
     """
 
-    def __init__(self, blocks: list[Candidates], place: list[Integers], queries: int) -> None:
-        self.blocks, self.place, self.queries = blocks, place, queries
+    def __init__(self, blocks: list[Candidates], rows: list[Integers], queries: int) -> None:
+        self.blocks, self.rows, self.queries = blocks, rows, queries
 
     @classmethod
     def of(
         cls, context: object, ranked: Ranked, at: Integers, user: User, cutoff: int | None, bys: list[By], queries: int
     ) -> Lists:
-        """The lists of a run; ``at`` is each ranking's place among the queries evaluated, -1 for none."""
-        blocks, place = [], []
+        """The lists of a run; ``at`` is each ranking's position among the queries evaluated, -1 for none."""
+        blocks, rows = [], []
         for part in chunks_of_like_length(ranked.lengths, CELLS):
             mine = part[at[part] >= 0]
             if len(mine):
                 blocks.append(Candidates(context, ranked, mine, user, cutoff, bys))  # type: ignore[arg-type]
-                place.append(at[mine])
-        return cls(blocks, place, queries)
+                rows.append(at[mine])
+        return cls(blocks, rows, queries)
 
     def fitted(self, family: Family) -> Family:
         """The family with coordinates that suit the first block."""
@@ -287,10 +287,10 @@ class Lists:
     ) -> dict[By, tuple[Floats, Floats]]:
         """EED and EER ``[queries]`` at one parameter."""
         out = {by: (np.full(self.queries, np.nan), np.full(self.queries, np.nan)) for by in bys}
-        for block, place in zip(self.blocks, self.place, strict=True):
+        for block, rows in zip(self.blocks, self.rows, strict=True):
             exposure = family.exposure(parameter, block.score, block.grade, user, cutoff)
             for by in bys:
-                out[by][0][place], out[by][1][place] = block.squares(exposure, by)
+                out[by][0][rows], out[by][1][rows] = block.squares(exposure, by)
         return out
 
 
@@ -324,7 +324,7 @@ def exact_points(
     return out
 
 
-def drawn_points(
+def sampled_points(
     lists: Lists,
     family: Family,
     user: User,
@@ -334,15 +334,15 @@ def drawn_points(
     error: float,
     seed: int,
 ) -> dict[By, Points]:
-    """Points from drawn rankings: as many as asked for, or as many as the standard error asks for.
+    """Points from sampled rankings: a given number, or as many as the standard error requires.
 
-    Where no number is asked for, a pilot of a few paths says how many it takes.
+    Where no number is given, a pilot of a few paths says how many are needed.
     """
     ends = {e: lists.exactly(family, e, user, cutoff, list(scales)) for e in family.ends}
     t = _rising()
     number = PILOT if paths is None else paths
     for _ in range(6):
-        out = _draw(lists, family, t, ends, user, cutoff, scales, number, seed)
+        out = _sample(lists, family, t, ends, user, cutoff, scales, number, seed)
         if paths is None and number > 0:
             units = {by: _units(scale) for by, scale in scales.items()}
             worst = max((_worst(points, units[by]) for by, points in out.items()), default=0.0)
@@ -355,7 +355,7 @@ def drawn_points(
             if not np.isnan(x).any():
                 long = np.flatnonzero(np.abs(np.diff(x)) > 0.0199)
                 finer = np.unique(np.concatenate([finer, (t[long] + t[long + 1]) / 2.0]))
-        if len(finer) == len(t) or len(finer) > DRAWN_POINTS:  # noise makes steps that no point closes
+        if len(finer) == len(t) or len(finer) > SAMPLED_POINTS:  # noise makes steps that no point closes
             break
         t = finer
     return out
@@ -387,7 +387,7 @@ def _worst(points: Points, unit: float) -> float:
     return float(max(x, jackknife(sampled.without_relevance).max(initial=0.0)))
 
 
-def _draw(
+def _sample(
     lists: Lists,
     family: Family,
     t: Floats,
@@ -398,15 +398,15 @@ def _draw(
     paths: int,
     seed: int,
 ) -> dict[By, Points]:
-    from lightmeter.sweeping.sampled import CELLS as DRAWN_CELLS
+    from lightmeter.sweeping.sampled import CELLS as PATH_CELLS
     from lightmeter.sweeping.sampled import Draws, groups_of
 
     bys, parameter = list(scales), family.parameters(t)
     inner = parameter[1:-1][::-1]
     tasks = []
-    for block, place in zip(lists.blocks, lists.place, strict=True):
-        step = max(DRAWN_CELLS // (max(paths, 1) * max(block.block.shape[1], 1)), 1)
-        tasks += [(block.part(i, i + step), place[i : i + step]) for i in range(0, len(place), step)]
+    for block, rows in zip(lists.blocks, lists.rows, strict=True):
+        step = max(PATH_CELLS // (max(paths, 1) * max(block.block.shape[1], 1)), 1)
+        tasks += [(block.part(i, i + step), rows[i : i + step]) for i in range(0, len(rows), step)]
 
     def work(task: tuple[int, tuple[Candidates, Integers]]) -> dict[By, tuple[Floats, Floats]]:
         number, (block, _) = task
@@ -419,26 +419,26 @@ def _draw(
     se = {by: (np.full(shape, np.nan), np.full(shape, np.nan), np.full(lists.queries, np.nan)) for by in bys}
     groups = groups_of(paths)
     sums = {by: (np.zeros((groups, len(t))), np.zeros((groups, len(t)))) for by in bys}
-    for (_, (_, place)), found in in_threads(work, list(enumerate(tasks))):
+    for (_, (_, rows)), found in in_threads(work, list(enumerate(tasks))):
         for by, scale in scales.items():
             whole = [
                 np.concatenate(
                     [
-                        _end(ends[family.ends[0]][by][i], place, groups),
+                        _end(ends[family.ends[0]][by][i], rows, groups),
                         found[by][i],
-                        _end(ends[family.ends[1]][by][i], place, groups),
+                        _end(ends[family.ends[1]][by][i], rows, groups),
                     ],
                     axis=2,
                 )
                 for i in (0, 1)
             ]  # [1 + groups, queries, points]
-            eed[by][place], eer[by][place] = whole[0][0], whole[1][0]
-            relevance = whole[1] / np.where(scale.most > 0, scale.most, np.nan)[place, None]
-            counts = np.where(scale.answered, scale.weight, 0.0)[place]
+            eed[by][rows], eer[by][rows] = whole[0][0], whole[1][0]
+            relevance = whole[1] / np.where(scale.most > 0, scale.most, np.nan)[rows, None]
+            counts = np.where(scale.answered, scale.weight, 0.0)[rows]
             sums[by][0][:] += np.einsum("aqp,q->ap", whole[0][1:], counts)
             sums[by][1][:] += np.einsum("aqp,q->ap", np.where(counts[:, None] > 0, relevance, 0.0)[1:], counts)
-            se[by][0][place], se[by][1][place] = jackknife(whole[0][1:]), jackknife(whole[1][1:])
-            se[by][2][place] = _area_errors(whole[0][1:], relevance[1:], scale, place)
+            se[by][0][rows], se[by][1][rows] = jackknife(whole[0][1:]), jackknife(whole[1][1:])
+            se[by][2][rows] = _area_errors(whole[0][1:], relevance[1:], scale, rows)
     out = {}
     for by, scale in scales.items():
         total, everyone = scale.weight[scale.answered].sum(), scale.weight[scale.counted].sum()
@@ -448,15 +448,15 @@ def _draw(
     return out
 
 
-def _end(value: Floats, place: Integers, groups: int) -> Floats:
-    return np.broadcast_to(value[place][None, :, None], (1 + groups, len(place), 1))
+def _end(value: Floats, rows: Integers, groups: int) -> Floats:
+    return np.broadcast_to(value[rows][None, :, None], (1 + groups, len(rows), 1))
 
 
-def _area_errors(eed: Floats, relevance: Floats, scale: Scale, place: Integers) -> Floats:
+def _area_errors(eed: Floats, relevance: Floats, scale: Scale, rows: Integers) -> Floats:
     """Standard errors of the queries' own areas."""
     groups, queries, points = eed.shape
-    low, high = scale.uniform[place], scale.static[place]
-    ranged = scale.ranged[place]
+    low, high = scale.uniform[rows], scale.static[rows]
+    ranged = scale.ranged[rows]
     x = (eed - low[:, None]) / np.where(ranged, high - low, np.nan)[:, None]
     found = rough_areas(x.reshape(-1, points), relevance.reshape(-1, points))
     return jackknife(found.reshape(groups, queries))

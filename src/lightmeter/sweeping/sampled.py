@@ -1,11 +1,11 @@
-"""Rank transposition for users who read the documents: rankings drawn, one path of swaps for all values of theta.
+"""Rank transposition for users who read the documents: sampled rankings, one path of swaps for all values of theta.
 
 A geometric number of steps is a sum of independent parts, so a path that goes on swapping passes, as theta falls,
-through a draw for each theta: from theta to theta' it takes 0 further steps with probability ``theta'/theta``, else
+through a sample for each theta: from theta to theta' it takes 0 further steps with probability ``theta'/theta``, else
 ``1 + Geometric(theta')``. Each query has paths of its own, so that its error is independent of the others'.
 
 Exposure e_a of path a is corrected by what is known exactly (a control variate): a user who goes on from rank k with
-the probability that the reader has there on average, ``L C_k + (1 - L) mean(C)``, has view V of the rank alone, and
+the probability that the user model has there on average, ``L C_k + (1 - L) mean(C)``, has view V of the rank alone, and
 ``e_a - V at the rank + E V`` has the same expectation as e_a and a fraction of its variance.
 
 EED is estimated without bias, ``(||sum e_a||^2 - sum ||e_a||^2) / (N (N - 1))``. Every estimate comes with those that
@@ -24,7 +24,7 @@ from lightmeter.exposure.transposition import staying
 from lightmeter.models.users import User
 from lightmeter.sweeping.candidates import Candidates
 
-#: Groups of paths, and places of drawn rankings that are worked on at once.
+#: Groups of paths, and ranks of sampled rankings that are worked on at once.
 GROUPS = 48
 CELLS = 1 << 20
 
@@ -42,7 +42,7 @@ class Draws:
     candidates
         The lists.
     user, cutoff
-        The reader, whose continuation belongs to the document.
+        The user model, whose continuation belongs to the document.
     paths
         N, at least 3; in G groups of like size.
     rng
@@ -72,15 +72,15 @@ class Draws:
         before, steps = 1.0, np.zeros(len(order), dtype=np.int64)
         enough = (np.maximum(lane_length, 1) * (np.log(np.maximum(lane_length, 1)) + 40.0)).astype(np.int64)
         for theta in thetas.tolist():
-            gone = self._further(before, theta, len(order))
-            after = steps + gone
+            further = self._further(before, theta, len(order))
+            after = steps + further
             _swap(order, np.abs(_capped(after, enough) - _capped(steps, enough)), lane_length, self.rng)
             before, steps = theta, after
             yield self._estimates(order, theta, bys)
 
     def _further(self, before: float, theta: float, size: int) -> Integers:
         stays = self.rng.random(size) < theta / before
-        # by inversion, which takes any theta; nobody waits for the far end of the tail
+        # by inversion, which works for any theta and does not wait for the far end of the tail
         more = 1.0 + np.floor(np.log1p(-self.rng.random(size)) / np.log1p(-theta)) if theta < 1 else np.ones(size)
         return np.where(stays, 0.0, np.minimum(more, 1e15)).astype(np.int64)
 
@@ -101,7 +101,7 @@ class Draws:
         return {by: self._leaving_out(by, *parts) for by, parts in joined.items()}
 
     def _known(self, theta: float) -> tuple[Floats, Floats]:
-        """View V by rank of the reader who minds no document, and its expectation by document."""
+        """View V by rank of the user model that minds no document, and its expectation by document."""
         stay = staying(self.lengths, theta)[:, None]
         average = np.ones(self.there.shape)
         np.cumprod((stay * self.go_on + (1.0 - stay) * self.mean[:, None])[:, :-1], axis=1, out=average[:, 1:])
@@ -154,12 +154,12 @@ class Draws:
 
 
 def _capped(steps: Integers, enough: Integers) -> Integers:
-    """Steps after which only the parity of a permutation tells where it came from are reduced, by an even number."""
+    """Steps after which only the parity of a permutation matters are reduced, by an even number."""
     return np.where(steps < enough, steps, enough + ((steps - enough) & 1))
 
 
 def _swap(order: Codes, steps: Integers, length: Integers, rng: np.random.Generator) -> None:
-    """Swap, in place, as many uniformly chosen pairs of places of each list as it is given steps."""
+    """Swap, in place, as many uniformly chosen pairs of ranks of each list as it is given steps."""
     steps = np.where(length > 1, steps, 0)
     lanes = np.argsort(-steps, kind="stable")
     falling = steps[lanes]

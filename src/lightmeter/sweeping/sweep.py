@@ -20,13 +20,13 @@ from lightmeter.measures.context import MISSING, UNKNOWN, Context, Missing, Unkn
 from lightmeter.measures.exposure import EED, EER
 from lightmeter.models.policies import Static
 from lightmeter.models.users import User, user_of
-from lightmeter.sweeping.candidates import NO_RANGE, Scale, asked, unset
+from lightmeter.sweeping.candidates import NO_RANGE, Scale, judged_ideal, unset
 from lightmeter.sweeping.curve import LEVEL, Best, Curve
 from lightmeter.sweeping.families import Family, families_of
-from lightmeter.sweeping.points import By, Lists, drawn_points, exact_points
+from lightmeter.sweeping.points import By, Lists, exact_points, sampled_points
 from lightmeter.sweeping.result import SweepResult
 
-#: Standard error of mean disparity and relevance to which rankings are drawn.
+#: Standard error of mean disparity and relevance for which rankings are sampled.
 ERROR = 2e-3
 
 
@@ -72,13 +72,13 @@ def sweep(
         Judged queries that a run does not answer: ``'zero'`` (relevance 0 at every disparity), ``'skip'`` or
         ``'error'``.
     samples
-        Rankings drawn for each query at each parameter where exposure is not known exactly (rank transposition with a
+        Sampled rankings per query and parameter where exposure is not known exactly (rank transposition with a
         user who reads the documents), at least 3; by default as many as bring the standard error of mean disparity and
         relevance to 2e-3.
     resamples
         Resamples of the bootstrap over queries, for 95% percentile intervals.
     rng
-        Seed of what is drawn: a number, a generator that gives one, or None for a fresh one.
+        Seed of everything random: a number, a generator that gives one, or None for a fresh one.
     progress
         Called with how much is done, and of how much.
 
@@ -102,34 +102,34 @@ def sweep(
     """
     if not isinstance(collection, Collection):
         raise LightmeterError(f"sweep was given a {type(collection).__name__}. Accepted: what lightmeter.load returns.")
-    families, readers, bys = families_of(policies), _users(users), _bys(by)
+    families, models, bys = families_of(policies), _users(users), _bys(by)
     _check(collection, bys, depth, ties, unknown, missing, samples, resamples)
     rng = seed(rng)
     ranked, tied = {}, {}
     for name, run in collection.runs.items():
         ranked[name], tied[name] = Ranked.of(collection, run, ties, depth, every_query=False)  # type: ignore[arg-type]
     context = Context(collection, ranked, Static(ties=ties), unknown)  # type: ignore[arg-type]
-    users_of = [(str(user), *_parts(context, user)) for user in readers]
+    users_of = [(str(user), *_parts(context, user)) for user in models]
     total = len(ranked) * len(users_of) * len(families)
     curves: list[Curve] = []
     for name, one in ranked.items():
         for label, user, cutoff in users_of:
-            side = _Side(context, name, one, label, user, cutoff, bys, missing)
+            run_curves = _RunCurves(context, name, one, label, user, cutoff, bys, missing)
             for family in families:
                 with np.errstate(over="ignore", under="ignore"):
-                    curves += side.curves(family, samples, resamples, rng)
+                    curves += run_curves.curves(family, samples, resamples, rng)
                 if progress is not None:
                     progress(len(curves) // len(bys), total)
     order = {key: i for i, key in enumerate((str(f.name), u[0], b) for f in families for u in users_of for b in bys)}
     place = {name: i for i, name in enumerate(ranked)}
     curves.sort(key=lambda c: (place[c.run], order[c.policy, c.user, c.by]))
-    rules, manifest = rules_of(
+    rules, manifest = _conventions_and_manifest(
         context, tied, curves, families, users_of, bys, depth, ties, missing, samples, resamples, rng
     )
     return SweepResult([collection.queries[q] for q in collection.evaluated], curves, rules, manifest)
 
 
-class _Side:
+class _RunCurves:
     """One run for one user: its lists, units and frontiers, which all policies share."""
 
     def __init__(
@@ -157,20 +157,20 @@ class _Side:
 
     def _scale(self, by: By, uniform: Floats, static: Floats) -> Scale:
         context, evaluated = self.context, self.context.collection.evaluated
-        known = asked(context, self.user, self.cutoff, by)
+        known = judged_ideal(context, self.user, self.cutoff, by)
         reason, most = known.reason[evaluated].copy(), known.most[evaluated]
-        gone = np.isnan(uniform)
-        if gone.any() and self.missing == "error":
-            query = context.collection.queries[evaluated[int(np.flatnonzero(gone)[0])]]
+        unanswered = np.isnan(uniform)
+        if unanswered.any() and self.missing == "error":
+            query = context.collection.queries[evaluated[int(np.flatnonzero(unanswered)[0])]]
             raise LightmeterError(
                 f"run {self.name} does not answer query {query!r}. Accepted with missing='error': a ranking of every "
                 "query evaluated."
             )
-        absent = gone & unset(reason)
+        absent = unanswered & unset(reason)
         reason[absent] = "not_in_run"
         if by is not None and context.unknown != "distinct":
-            strange = ~self.ranked.anything_known(by)[evaluated]
-            reason[strange & unset(reason)] = "no_known_member"
+            unknown = ~self.ranked.anything_known(by)[evaluated]
+            reason[unknown & unset(reason)] = "no_known_member"
         of_means = by is not None or self.user.by_document
         weight = context.collection.query_weight
         weight = np.ones(len(evaluated)) if weight is None else weight[evaluated].astype(np.float64)
@@ -183,11 +183,11 @@ class _Side:
     def _best(self, scale: Scale) -> Best:
         view = self.user.view_at(np.arange(1.0, max((b.score.shape[1] for b in self.lists.blocks), default=0) + 1))
         parts, query = [], []
-        for block, place in zip(self.lists.blocks, self.lists.place, strict=True):
-            mine = scale.answered[place]
+        for block, rows in zip(self.lists.blocks, self.lists.rows, strict=True):
+            mine = scale.answered[rows]
             seen = view[: block.score.shape[1]][: self.cutoff]
             goal = np.where(block.block.valid, block.target, np.nan)[mine]
-            for part, q in zip(frontiers(goal, seen) if mine.any() else [], place[mine].tolist(), strict=True):
+            for part, q in zip(frontiers(goal, seen) if mine.any() else [], rows[mine].tolist(), strict=True):
                 low, wide = scale.uniform[q], scale.static[q] - scale.uniform[q]
                 parts.append(part.rescaled(low, wide, 0.0, scale.most[q]))
                 query.append(q)
@@ -199,7 +199,7 @@ class _Side:
         if fitted.exact(self.user) or not self.lists.blocks:
             points = exact_points(self.lists, fitted, self.user, self.cutoff, self.scales)
         else:
-            points = drawn_points(self.lists, fitted, self.user, self.cutoff, self.scales, samples, ERROR, rng)
+            points = sampled_points(self.lists, fitted, self.user, self.cutoff, self.scales, samples, ERROR, rng)
         return [
             Curve(
                 self.name,
@@ -234,7 +234,7 @@ def _users(given: Any) -> list[User]:
     several = given if isinstance(given, Iterable) and not isinstance(given, str | type | User) else [given]
     out = list(dict.fromkeys(user_of(one) for one in several))
     if not out:
-        raise LightmeterError("no user model is asked for. Name at least one, such as RBP(p=0.5).")
+        raise LightmeterError("no user model is given. Name at least one, such as RBP(p=0.5).")
     return out
 
 
@@ -249,7 +249,7 @@ def _bys(given: Any) -> list[By]:
 
 
 def _parts(context: Context, user: User) -> tuple[User, int | None]:
-    """The user with what it takes from the judgments, and its cutoff."""
+    """The user model with what it needs from the judgments, and its cutoff."""
     cutoff = getattr(user, "cutoff", None)
     plain = user if cutoff is None else dataclasses.replace(user, cutoff=None)  # type: ignore[call-arg]
     return context.user(plain), cutoff
@@ -286,7 +286,7 @@ def _check(
 _MISSING = {"zero": "relevance 0 at every disparity", "skip": "left out", "error": "refused"}
 
 
-def rules_of(
+def _conventions_and_manifest(
     context: Context,
     tied: dict[str, TieCount],
     curves: list[Curve],
@@ -333,8 +333,8 @@ def rules_of(
             )
             + " (equal scores keep the policy from the static ranking; that step is a straight line)"
         )
-    made = manifest(context, rules, tied, list(measures), list(measures))
-    made |= {
+    record = manifest(context, rules, tied, list(measures), list(measures))
+    record |= {
         "policies": [f.name for f in families],
         "users": [label for label, _, _ in users],
         "by": list(bys),
@@ -342,7 +342,7 @@ def rules_of(
         "resamples": resamples,
         "curves": [_facts(c) for c in curves],
     }
-    return rules, made
+    return rules, record
 
 
 def _end(family: Family, which: int) -> str:
@@ -375,30 +375,30 @@ def _axes(users: list[tuple[str, User, int | None]], bys: list[str | None]) -> d
 
 def _lost(curves: list[Curve]) -> str:
     """What straight lines between points leave out of the areas, where points are exact."""
-    told = []
+    parts = []
     for i, whose in enumerate(("the mean curve's", "a query's own")):
         found = [c.points.lost[i] for c in curves if np.isfinite(c.points.lost[i])]
         if found:
-            told.append(f"{max(found):.1e} ({whose})")
-    return f"; estimated error of straight lines at most {' and '.join(told)}" if told else ""
+            parts.append(f"{max(found):.1e} ({whose})")
+    return f"; estimated error of straight lines at most {' and '.join(parts)}" if parts else ""
 
 
 def _how(curves: list[Curve], seed: int, samples: int | None) -> dict[str, str]:
-    """What was computed exactly, and what from drawn rankings."""
+    """What was computed exactly, and what from sampled rankings."""
 
     def what(some: list[Curve]) -> str:
         return ", ".join(dict.fromkeys(f"{c.policy} with {c.user}" for c in some))
 
     exact = [c for c in curves if c.points.sampled is None]
-    drawn = [c for c in curves if c.points.sampled is not None]
+    sampled = [c for c in curves if c.points.sampled is not None]
     out = {"exact": what(exact)} if exact else {}
-    if drawn:
-        paths = [c.points.sampled.paths for c in drawn if c.points.sampled is not None]
-        errors = [e for c in drawn if (e := c.error()) is not None]
+    if sampled:
+        paths = [c.points.sampled.paths for c in sampled if c.points.sampled is not None]
+        errors = [e for c in sampled if (e := c.error()) is not None]
         worst = max((float(np.nanmax(np.concatenate(e), initial=0.0)) for e in errors), default=0.0)
         number = f"{min(paths)}" if min(paths) == max(paths) else f"{min(paths)} to {max(paths)}"
         out["drawn"] = (
-            f"{what(drawn)}: {number} rankings a query and parameter, seed {seed}; standard error of mean disparity "
+            f"{what(sampled)}: {number} rankings a query and parameter, seed {seed}; standard error of mean disparity "
             f"and relevance at most {worst:.1e}" + ("" if samples is not None else " (asked for: 2.0e-03)")
         )
     return out
