@@ -54,18 +54,18 @@ def dense(c: lm.Collection, policy: str, user: str, by: str | None) -> tuple[flo
     """Area of the mean curve, and of each query's, from exposure at all parameters at once."""
     ranked, _ = Ranked.of(c, c.runs["a"], "docno", 100)
     context = Context(c, {"a": ranked}, Static(ties="docno"), "uniform")
-    reader, cutoff = _parts(context, user_of(user))
-    side = _RunCurves(context, "a", ranked, user, reader, cutoff, [by], "zero")
-    (block,), (place,) = side.lists.blocks, side.lists.place
+    model, cutoff = _parts(context, user_of(user))
+    side = _RunCurves(context, "a", ranked, user, model, cutoff, [by], "zero")
+    (block,), (place,) = side.lists.blocks, side.lists.rows
     there = block.block.valid
     first, last = (lm.PlackettLuce(scores="raw"), np.where(there, -np.arange(there.shape[1]) * 1e3, np.nan))
-    top = policy_exposure(first, last, block.grade, reader, cutoff)
-    none = policy_exposure(first, 0.0 * last, block.grade, reader, cutoff)
+    top = policy_exposure(first, last, block.grade, model, cutoff)
+    none = policy_exposure(first, 0.0 * last, block.grade, model, cutoff)
     if policy == "PlackettLuce":
         alpha = np.concatenate([np.linspace(0.0, 1e-2, 50), np.geomspace(1e-2, 1e12, DENSE)[1:]])
         y = alpha[:, None, None] * log_weights(lm.PlackettLuce(), block.score)
         grades = np.broadcast_to(block.grade, y.shape).reshape(-1, y.shape[2])
-        inner = policy_exposure(first, y.reshape(grades.shape), grades, reader, cutoff).reshape(y.shape)
+        inner = policy_exposure(first, y.reshape(grades.shape), grades, model, cutoff).reshape(y.shape)
     else:  # a mixture of the ranking and of what is uniform
         longest = int(block.lengths.max())
         t = np.linspace(0.0, 1.0, DENSE)[1:-1]
