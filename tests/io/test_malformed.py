@@ -74,6 +74,8 @@ FILES: list[tuple[Any, str, str | bytes, int | None, str]] = [
     (read_run, "run.csv", "query,doc,score\n,d,1\n", 2, "the query id is missing"),
     (read_run, "run.csv", 'query,doc,score\nq,"d,1\nq,e,2\n', 2, "double quote"),
     (read_run, "run.csv", "query,doc,score\nq,d,1\rq,e,2\n", 2, "carriage return"),
+    (read_run, "run.csv", "\nquery,doc\r,score\nq,d,1\n", 2, "carriage return"),
+    (read_run, "run.csv", "query,doc,score\rq,d,1\r", 1, "carriage return"),
     (read_run, "run.tsv", "query\tdoc\trank\nq\td\tone\n", 2, "the rank 'one'"),
     (read_run, "run.csv", "query,doc,score,sample,weight\nq,d,1,s,-1\n", 2, "the weight -1 is below 0"),
     (read_run, "run.csv", "query,doc,score,run\nq,d,1,a\nq,d,1,b\n", None, "2 runs in one table"),

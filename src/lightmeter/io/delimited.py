@@ -62,10 +62,24 @@ def check_names(names: list[str], path: str) -> None:
 
 def header(path: str, delimiter: str) -> list[str]:
     """The names in the first line that is not blank, without blanks around them."""
-    lines = [line for line in head_lines(path, 1 << 20) if line.strip(" \t\r")]
-    if not lines:
+    lines = head_lines(path, 1 << 20)
+    row = next((i for i, line in enumerate(lines) if line.strip(" \t\r")), None)
+    if row is None:
         raise InputError("the file has only blank lines", where=path, accepted="a table with a header")
-    return [name.strip() for name in next(csv.reader([lines[0].rstrip("\r")], delimiter=delimiter))]
+    line = lines[row].rstrip("\r")
+    if "\r" in line:
+        raise _lone_return(path, row + 1)
+    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
+
+
+def _lone_return(path: str, line: int) -> InputError:
+    return InputError(
+        "a carriage return without a line feed",
+        where=path,
+        line=line,
+        accepted="lines that end in LF or CRLF",
+        hint="Convert the line ends",
+    )
 
 
 def _fast(path: str, delimiter: str, names: list[str]) -> tuple[pl.DataFrame, int]:
@@ -163,14 +177,7 @@ def _explain(path: str, delimiter: str, width: int, error: Exception) -> InputEr
             )
     lone = data.replace(b"\r\n", b"\n\n").find(b"\r")
     if lone >= 0:
-        line = data.count(b"\n", 0, lone) + 1
-        return InputError(
-            "a carriage return without a line feed",
-            where=path,
-            line=line,
-            accepted="lines that end in LF or CRLF",
-            hint="Convert the line ends",
-        )
+        return _lone_return(path, data.count(b"\n", 0, lone) + 1)
     return InputError(
         f"the table cannot be read ({str(error).splitlines()[0] if str(error) else 'damaged'})",
         where=path,
