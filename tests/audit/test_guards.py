@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
-from lightmeter.auditing.export import render
 
 
 def shown(result: lm.AuditResult) -> dict[tuple[str, str], int]:
@@ -156,7 +155,7 @@ def test_words_describe_and_do_not_judge():
     for preset in (None, "ll144"):
         result = lm.audit(table, score="p", group=["sex", "race"], label="y", cutoffs=20, preset=preset, resamples=50)
         for form in ("table", "csv", "jsonl", "markdown", "latex"):
-            text = render(result, form).decode().lower()
+            text = result.render(form).decode().lower()
             for word in ("pass", "fail", "complian", "violat", "unfair", "discriminat"):
                 assert word not in text, (form, word)
         assert any("four fifths" in n and "no legal finding" in n for n in result.notes)
@@ -189,11 +188,11 @@ def test_ties_at_the_cutoff_are_reported():
 def test_spreadsheets_compute_nothing():
     table = {"=p": range(40), "@g": ["=1+1"] * 20 + ["-x"] * 20}
     result = lm.audit(table, score="=p", group="@g", resamples=0)
-    for line in render(result, "csv").decode().splitlines()[1:]:
+    for line in result.render("csv").decode().splitlines()[1:]:
         cells = next(iter(__import__("csv").reader([line])))
         assert not any(c[:1] in "=@" for c in cells if c)
         assert not any(c.startswith("-x") for c in cells)
-    first = json.loads(render(result, "jsonl").splitlines()[0])
+    first = json.loads(result.render("jsonl").splitlines()[0])
     assert first["score"] == "=p"
 
 
@@ -273,7 +272,7 @@ def test_margins_do_not_give_a_small_cell_away():
 def test_an_attribute_that_is_masked_altogether_takes_one_line():
     table = {"p": range(60), "g": ["a"] * 55 + ["b"] * 5, "h": ["x", "y"] * 30}
     result = lm.audit(table, score="p", group=["g", "h"], cutoffs=5, resamples=0)
-    text = render(result, "table").decode()
+    text = result.render("table").decode()
     assert "g: all groups are masked\n" in text
     sheet = text.partition("g: all groups are masked\n")[2].partition("\n\n")[0]
     assert len(sheet.splitlines()) == 3

@@ -19,9 +19,9 @@ from scipy.optimize import LinearConstraint, milp
 
 import lightmeter as lm
 from lightmeter.auditing.cells import Cells, Total, cells_of
-from lightmeter.auditing.export import render, render_curve
 from lightmeter.auditing.masking import hidden_lists, suppressed
 from lightmeter.auditing.table import read_audit_table
+from lightmeter.results.table import WRITERS
 
 FORMS = ("table", "csv", "jsonl", "parquet", "latex", "markdown")
 Key = tuple[str, str]
@@ -251,7 +251,7 @@ def test_no_small_group_follows_from_the_rows(seed: int, per_query: bool):
         return {"sex": sex, "race": race, "region": region, "sex,race": both}[attribute]
 
     for form in ("csv", "jsonl", "parquet"):
-        known = told(parsed(render(result, form), form), n)
+        known = told(parsed(result.render(form), form), n)
         rows, numbers, masked = [np.ones(len(atoms))], [n], []
         for (query, attribute, group), found in known.items():
             inside = np.array([member(attribute, a) == group and query in (None, a[1]) for a in atoms], dtype=float)
@@ -304,7 +304,7 @@ def test_nothing_written_depends_on_who_is_in_which_masked_group(unknown: bool):
             result.rows.filter((pl.col("measure") == "count") & pl.col("value").is_null())["group"].unique().to_list()
         )
         assert {"a", "z"} <= set(gone) <= {"a", "z", "unknown"}
-        contents = [render(result, form) for form in FORMS] + [render_curve(result, "csv"), repr(result).encode()]
+        contents = [result.render(form) for form in FORMS] + [WRITERS["csv"](result.curves), repr(result).encode()]
         contents.append(json.dumps(result.manifest).encode())
         if not unknown:
             contents.append(pictures_read(content_of(result, manifest=result.manifest)))
@@ -322,7 +322,7 @@ def test_nothing_written_depends_on_whether_a_masked_person_is_unknown():
     results = [lm.audit(t, score="p", group="race", cutoffs=[30, 90], resamples=120) for t in (table, moved)]
     assert [shown_groups(r) for r in results] == [{"w", "b"}] * 2
     for form in FORMS:
-        assert render(results[0], form) == render(results[1], form)
+        assert results[0].render(form) == results[1].render(form)
     lost = results[0].rows.filter(pl.col("measure").is_in(["skew", "ndkl", "fa_ir_p"]))
     assert set(lost["reason"]) == {"masked"}
     assert lost["n"].null_count() == len(lost)

@@ -141,17 +141,15 @@ def test_table_has_measures_as_rows_where_that_fits_better(lightmeter):
 
 
 def test_table_breaks_long_names_in_a_narrow_terminal():
-    from lightmeter.cli.writing import render
-
     collection = lm.load({"a": {"q": ["d1"]}, "b": {"q": ["d2"]}}, {"q": {"d1": 1}})
     result = lm.evaluate(collection, ["AP", "GFR(of=[ERR, RBP(p=0.5), RBP(p=0.7), RBP(p=0.8), RBP(p=0.9)])"])
-    assert render(result, "table", width=50).decode().splitlines()[2:6] == [
+    assert result.render("table", width=50).decode().splitlines()[2:6] == [
         "AP                         1.0000  0.0000",
         "GFR(of=[ERR, RBP(p=0.5),",
         "  RBP(p=0.7), RBP(p=0.8),",
         "  RBP(p=0.9)])             0.3200  0.0000",
     ]
-    assert max(map(len, render(result, "table").decode().splitlines())) > 50
+    assert max(map(len, result.render("table").decode().splitlines())) > 50
 
 
 def test_table_is_plain_where_nobody_looks(process):

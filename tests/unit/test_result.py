@@ -11,8 +11,8 @@ import pytest
 
 import lightmeter as lm
 from lightmeter.data.values import Values, as_values
-from lightmeter.results.grid import Entry
 from lightmeter.results.result import SCHEMA
+from lightmeter.results.sheet import Entry
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 1, "b": 0}, "q3": {"a": 0}}
 RUNS = {"one": {"q1": ["a"], "q2": ["b", "a"], "q3": ["a"]}, "two": {"q2": ["a"], "q1": ["b"]}}

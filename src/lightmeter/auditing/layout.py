@@ -1,69 +1,21 @@
-"""An audit for people: a table for each attribute, in plain text, Markdown or LaTeX."""
+"""An audit for people: a table for each attribute, with the conventions and notes below."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from lightmeter.results.grid import Entry, Grid
-from lightmeter.results.text import aligned, cells, number, printable
+from lightmeter.results.sheet import Entry, Layout, Sheet
+from lightmeter.results.text import number, printable
 
 if TYPE_CHECKING:
     from lightmeter.auditing.result import AuditResult
 
-WIDTH = 120
-#: groups side by side on a page
-_MOST_COLUMNS = 7
 _WHOLE_NUMBERS = ("count", "n")
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """A table: rows of labels, cells below column titles."""
-
-    title: str
-    index: tuple[str, ...]
-    columns: list[str]
-    rows: list[tuple[tuple[str, ...], list[str]]]
-
-
-def text(result: AuditResult, width: int = WIDTH) -> str:
-    """Tables in plain text; the conventions and notes below."""
-    parts = []
-    for sheet in sheets(result):
-        parts += [sheet.title, *_blocks(sheet, width), ""]
-    return "\n".join([*parts, *remarks(result)]) + "\n"
-
-
-def markdown(result: AuditResult) -> str:
-    """Pipe tables."""
-    from lightmeter.results.markup import plain
-
-    parts: list[str] = []
-    for sheet in _parts(sheets(result)):
-        head = [*sheet.index, *map(plain, sheet.columns)]
-        rule = [*("---" for _ in sheet.index), *("---:" for _ in sheet.columns)]
-        body = [[*map(plain, labels), *map(plain, entries)] for labels, entries in sheet.rows]
-        parts += [f"**{plain(sheet.title)}**", "", *(f"| {' | '.join(r)} |" for r in (head, rule, *body)), ""]
-    return "\n".join([*parts, *(f"- {plain(r)}" for r in remarks(result))]) + "\n"
-
-
-def latex(result: AuditResult) -> str:
-    """A ``tabular`` for each table, with booktabs rules."""
-    from lightmeter.results.markup import latex as tabular
-
-    parts = []
-    for sheet in _parts(sheets(result)):
-        rows: list[tuple[tuple[str, ...], list[Entry | None]]] = [
-            ((*labels, *entries), []) for labels, entries in sheet.rows
-        ]
-        # intervals make cells of text, so all columns are text to the writer
-        grid = Grid([*sheet.index, *sheet.columns], [], rows)
-        parts.append(tabular(grid, [sheet.title]))
-    return "\n".join(parts) + "".join(f"% {r}\n" for r in remarks(result))
+def layout(result: AuditResult) -> Layout:
+    """One table for each attribute (and query), with the conventions and notes below."""
+    return Layout(sheets(result), remarks(result))
 
 
 def remarks(result: AuditResult) -> list[str]:
@@ -127,8 +79,8 @@ def _by_measure(title: str, rows: list[dict[str, object]], several: bool) -> She
         printable("all groups" if g is None else str(g)) + (f" ({printable(str(s))})" if several else "")
         for g, s in columns
     ]
-    made: list[tuple[tuple[str, ...], list[str]]] = [(key, [line[i] for i in used]) for key, line in body.items()]
-    return Sheet(title, ("top", "measure"), [titles[i] for i in used], made)
+    shown = [(key, [Entry(line[i]) if line[i] else None for i in used]) for key, line in body.items()]
+    return Sheet(("top", "measure"), [(titles[i], None) for i in used], shown, title, fit="split")
 
 
 def _by_group(title: str, rows: list[dict[str, object]], several: bool) -> Sheet:
@@ -139,39 +91,8 @@ def _by_group(title: str, rows: list[dict[str, object]], several: bool) -> Sheet
         at = columns.setdefault(name, len(columns))
         key = (printable(str(r["group"])), *([printable(str(r["score"]))] if several else []))
         body.setdefault(key, {})[at] = _cell(r)
-    made = [(key, [line.get(i, "") for i in range(len(columns))]) for key, line in body.items()]
-    return Sheet(title, ("category", *(["score"] if several else [])), list(columns), made)
-
-
-def _parts(made: list[Sheet]) -> Iterator[Sheet]:
-    """The tables, those of many groups cut into several of about as many columns, so that a page holds them."""
-    for sheet in made:
-        columns = len(sheet.columns)
-        if sheet.index[0] == "category" or columns <= _MOST_COLUMNS:
-            yield sheet
-            continue
-        many = math.ceil(columns / _MOST_COLUMNS)
-        ends = [round(columns * i / many) for i in range(many + 1)]
-        for part, (start, end) in enumerate(pairwise(ends), 1):
-            rows = [(labels, entries[start:end]) for labels, entries in sheet.rows if any(entries[start:end])]
-            yield Sheet(f"{sheet.title}, part {part} of {many}", sheet.index, sheet.columns[start:end], rows)
-
-
-def _blocks(sheet: Sheet, width: int) -> Iterable[str]:
-    """The table, its columns in as many blocks one below the other as the width asks for."""
-    first = sum(
-        max(map(cells, [name, *(labels[i] for labels, _ in sheet.rows)])) + 2 for i, name in enumerate(sheet.index)
-    )
-    start = 0
-    while start < len(sheet.columns):
-        room, end = width - first, start
-        while end < len(sheet.columns):
-            room -= max(cells(sheet.columns[end]), *(cells(entries[end]) for _, entries in sheet.rows)) + 2
-            if room < -2 and end > start:
-                break
-            end += 1
-        rows = [[*labels, *entries[start:end]] for labels, entries in sheet.rows if any(entries[start:end])]
-        if start:
-            yield ""
-        yield from aligned([*sheet.index, *sheet.columns[start:end]], rows, len(sheet.index))
-        start = end
+    shown = [
+        (key, [Entry(line[i]) if line.get(i) else None for i in range(len(columns))]) for key, line in body.items()
+    ]
+    index = ("category", *(["score"] if several else []))
+    return Sheet(index, [(name, None) for name in columns], shown, title, fit="split")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from lightmeter.auditing.one_row import one_row
 from lightmeter.errors import TermError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lightmeter.results.sheet import Layout
+from lightmeter.results.table import Table, one_row
 
 
 @dataclass(frozen=True, repr=False)
-class AuditResult:
+class AuditResult(Table):
     """The audit of a table: rows, curves, and how they were made.
 
     Printing it shows the table for people, with the conventions and notes below. Small groups are masked in everything
@@ -61,18 +60,6 @@ class AuditResult:
         """The same as :meth:`frame`."""
         return self.rows
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The rows as a pandas frame.
-
-        Raises
-        ------
-        LightmeterError
-            Where pandas is not installed.
-        """
-        from lightmeter.results.pandas_frame import as_pandas
-
-        return as_pandas(self.frame())
-
     def curve(self) -> pl.DataFrame:
         """``share`` and ``exposure_ratio`` of each group over the cutoffs from 1 to the whole list.
 
@@ -91,7 +78,9 @@ class AuditResult:
 
         return plots.cutoffs(self, measure, attribute=attribute, score=score)
 
-    def value(self, measure: str, group: str | None = None, **where: Any) -> float:
+    def value(
+        self, measure: str | None = None, group: str | None = None, *, column: str = "value", **where: Any
+    ) -> float:
         """One value, NaN where it is undefined or masked.
 
         Parameters
@@ -117,13 +106,14 @@ class AuditResult:
             given["cutoff"] = None
         if "query" in self.rows.columns:
             given = {"query": None, **given}
-        only = one_row(self.rows, {"measure": measure, "group": group, **given})["value"]
+        only = one_row(self.rows, {"measure": measure, "group": group, **given})[column]
         return float("nan") if only is None else float(only)
 
-    def __repr__(self) -> str:
-        from lightmeter.auditing.layout import text
+    def layout(self, width: int | None = None, paths: Collection[str] = (), **options: Any) -> Layout:
+        """One table for each attribute (and query), with the conventions and notes below."""
+        from lightmeter.auditing.layout import layout
 
-        return text(self)
+        return layout(self)
 
 
 def _as_named(text: str, has_cutoff: bool) -> tuple[str, Any]:

@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 from lightmeter.auditing.conditions import Check, read_checks
-from lightmeter.auditing.export import render, render_curve
 from lightmeter.auditing.layout import remarks
 from lightmeter.auditing.public import audit
 from lightmeter.cli.console import Progress, leave_pipes, say, terminal_width
@@ -21,6 +20,7 @@ from lightmeter.cli.outputs import (
 from lightmeter.cli.parsing import Request
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import check_not_input, write_whole
+from lightmeter.results.table import WRITERS
 
 #: rows that meet a condition and are listed one by one
 _LISTED = 20
@@ -40,11 +40,11 @@ def run(request: Request) -> int:
     files = [f for i in result.manifest["inputs"] for f in i["files"]]
     for option, path in written_files(request):
         check_not_input(path, option, [request.table, *files])
-    content = render(result, form, width=terminal_width() if request.output is None else None)
+    content = result.render(form, width=terminal_width() if request.output is None else None)
     if request.output is not None:
         write_content(request, content)
     if request.curve is not None:
-        write_whole(request.curve, render_curve(result, curve_form))
+        write_whole(request.curve, WRITERS[curve_form](result.curves))
     conditions = {"fail_if": {"conditions": request.fail_if, "failed": met}} if checks else {}
     write_manifest(
         request, result.manifest, files, started, {"seed": request.rng, **conditions}, result=result, people=people

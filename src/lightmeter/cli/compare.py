@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Collection
 from typing import Any
 
 from lightmeter.cli.console import Progress, leave_pipes, say, terminal_width
@@ -14,12 +13,8 @@ from lightmeter.cli.notation import check_measures, read_measure, read_policy
 from lightmeter.cli.notes import result_lines, weights_like_a_policy
 from lightmeter.cli.outputs import DATA_FORMATS, check_outputs, write_content, write_manifest
 from lightmeter.cli.parsing import Request
-from lightmeter.cli.writing import NARROW
 from lightmeter.comparing.compare import check_by_query, compare
-from lightmeter.comparing.comparison import Comparison
-from lightmeter.comparing.words import latex, markdown, text
 from lightmeter.errors import LightmeterError
-from lightmeter.results import records
 from lightmeter.terms.plugins import foreign_code
 
 
@@ -65,7 +60,7 @@ def run(request: Request) -> int:
         say(line)
     failures = [text for gate in gates for text in gate.failures_of_means(comparison)]
     width = terminal_width() if request.output is None else None
-    content = render(comparison, form, width, unnamed_runs(request))
+    content = comparison.render(form, width=width, paths=unnamed_runs(request))
     try:
         write_content(request, content)
     except BrokenPipeError:  # whoever read has read enough; the manifest is written all the same
@@ -83,17 +78,6 @@ def run(request: Request) -> int:
     )
     tell(gates, failures, quiet=request.quiet)
     return 3 if failures else 0
-
-
-def render(comparison: Comparison, form: str, width: int | None = None, paths: Collection[str] | None = None) -> bytes:
-    """A comparison in one of the formats; ``width`` is the terminal's, if there is one, ``paths`` the runs that have no
-    name but their path.
-    """
-    if form in DATA_FORMATS:
-        return {"jsonl": records.jsonl, "csv": records.csv, "parquet": records.parquet}[form](comparison.frame())
-    if form == "latex":
-        return latex(comparison, paths).encode()
-    return (markdown(comparison, paths) if form == "markdown" else text(comparison, width or NARROW, paths)).encode()
 
 
 def _refuse_weights_and_segments(request: Request) -> None:

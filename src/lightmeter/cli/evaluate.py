@@ -12,7 +12,6 @@ from lightmeter.cli.notation import check_measures, read_measure, read_policy
 from lightmeter.cli.notes import result_lines, weights_like_a_policy
 from lightmeter.cli.outputs import check_outputs, write_content, write_manifest
 from lightmeter.cli.parsing import Request
-from lightmeter.cli.writing import render
 from lightmeter.evaluation.evaluate import evaluate
 from lightmeter.results.result import Result
 from lightmeter.terms.plugins import foreign_code
@@ -48,7 +47,7 @@ def evaluate_request(request: Request) -> tuple[int, Result]:
     failures = [text for gate in gates for text in gate.failures(whole)]
     if measures:
         width = terminal_width() if request.output is None else None
-        content = render(result, form, per_query=request.per_query, width=width, paths=unnamed_runs(request))
+        content = result.render(form, per_query=request.per_query, width=width, paths=unnamed_runs(request))
         try:
             write_content(request, content)
         except BrokenPipeError:  # whoever read has read enough; conditions are reported all the same

@@ -10,7 +10,7 @@ from lightmeter.cli.inputs import load_plugins
 from lightmeter.cli.notation import foreign
 from lightmeter.cli.parsing import Request
 from lightmeter.errors import TermError
-from lightmeter.results.markup import plain
+from lightmeter.results.sheet import plain
 from lightmeter.terms.catalogue import PLURALS, SINGULARS, Entry, catalogue, entries_named
 from lightmeter.terms.plugins import foreign_code, load_announced
 from lightmeter.terms.registry import KINDS, aliases, lookup

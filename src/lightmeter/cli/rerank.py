@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import Any
 
@@ -12,7 +11,6 @@ from lightmeter.cli.notation import read_measure
 from lightmeter.cli.notes import result_lines
 from lightmeter.cli.outputs import check_outputs, write_manifest
 from lightmeter.cli.parsing import Request
-from lightmeter.cli.writing import render
 from lightmeter.errors import LightmeterError
 from lightmeter.evaluation.evaluate import ranked_context
 from lightmeter.io.write_runs import run_format
@@ -21,7 +19,6 @@ from lightmeter.models.policies import Policy
 from lightmeter.reranking.base import Reranker
 from lightmeter.reranking.rerank import rerank, usual_measures
 from lightmeter.reranking.result import Reranking
-from lightmeter.results.result import Result
 from lightmeter.results.text import printable
 from lightmeter.terms.plugins import foreign_code, parse_term
 
@@ -60,7 +57,7 @@ def run(request: Request) -> int:
             unknown=request.unknown,
         )
         shown = measures or usual_measures(method, collection)
-        both = side_by_side(reranking, shown, unknown=request.unknown, missing=request.missing)
+        both = reranking.side_by_side(shown, unknown=request.unknown, missing=request.missing)
     if request.output is not None:
         reranking.write(request.output)
     outcome = outcome_lines(reranking, request.output)
@@ -68,7 +65,7 @@ def run(request: Request) -> int:
         notes = [*input_notes(request, [*shown], collection), *unknown_note(reranking, shown)]
         for line in [*result_lines(collection, both, notes), *(outcome if form != "table" else [])]:
             say(line)
-    content = render(both, form, width=terminal_width())
+    content = both.render(form, width=terminal_width())
     if form == "table":
         content += "".join(f"{printable(line)}\n" for line in ["", *outcome]).encode()
     more = {"method": str(method), "rankings": request.output, "guarantee": outcome[0], "seed": request.rng}
@@ -85,18 +82,6 @@ def _check_weights(output: str | None, method: Reranker | Policy) -> None:
             f"--output {output}: {type(method).__name__} makes a policy with probabilities, and TREC's six columns "
             "have no place for weights. Name a table: .csv, .tsv, .jsonl or .parquet."
         )
-
-
-def side_by_side(reranking: Reranking, measures: list[Any], **options: Any) -> Result:
-    """One result with the rankings as given as the run ``before`` and the new ones as ``after``."""
-    before, after = reranking.evaluate(measures, **options)
-    cells = [
-        dataclasses.replace(cell, run=name)
-        for name, result in (("before", before), ("after", after))
-        for cell in result.cells
-    ]
-    answered = {"before": next(iter(before.answered.values())), "after": next(iter(after.answered.values()))}
-    return dataclasses.replace(before, cells=cells, answered=answered, manifest=after.manifest)
 
 
 def unknown_note(reranking: Reranking, measures: list[Any]) -> list[str]:

@@ -9,8 +9,6 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
-import polars as pl
-
 from lightmeter.cli.console import Progress, say, write_out
 from lightmeter.cli.parsing import Request
 from lightmeter.errors import LightmeterError, MissingExtraError
@@ -19,16 +17,7 @@ from lightmeter.learn.data import LetorData
 from lightmeter.learn.experiment import Done, Experiment, Unit, names_of
 from lightmeter.learn.outcome import POLICY, Outcome
 from lightmeter.learn.settings import Settings
-from lightmeter.results import records
-from lightmeter.results.grid import Entry, Grid, text_table
-from lightmeter.results.markup import markdown
-
-_WIDE = 10_000
-_LEGEND = (
-    "low, high: 95% interval over queries; frontier: EEAUC of the best policies there can be",
-    "EEAUC: documents; group: groups of relevant documents; parity: groups over all documents against relevance",
-    "difference: mean over queries of their own areas; p: paired t test, Holm over all pairs; normality: Shapiro-Wilk",
-)
+from lightmeter.results.table import WRITERS
 
 
 def run(request: Request) -> int:
@@ -57,9 +46,9 @@ def run(request: Request) -> int:
         scores = experiment.scores(step, log)
     earlier = experiment.earlier()
     outcome = Outcome.of(data, earlier | scores, settings.user)
-    write_whole(os.path.join(folder, "table.md"), _render(outcome, "markdown"))
-    write_whole(os.path.join(folder, "table.jsonl"), _render(outcome, "jsonl"))
-    write_whole(os.path.join(folder, "queries.csv"), records.csv(outcome.queries))
+    write_whole(os.path.join(folder, "table.md"), outcome.render("markdown"))
+    write_whole(os.path.join(folder, "table.jsonl"), outcome.render("jsonl"))
+    write_whole(os.path.join(folder, "queries.csv"), WRITERS["csv"](outcome.queries))
     if not request.quiet:
         for line in _notes(data, settings, lambdas, losses):
             say(line)
@@ -67,7 +56,7 @@ def run(request: Request) -> int:
             say(f"note: the tables keep what {folder} has of before: {', '.join(earlier)}")
         for loss in experiment.unfinished():
             say(f"note: {loss} is not in the tables, as {folder} has not all of its models: --loss {loss} goes on")
-    write_out(_render(outcome, request.format))
+    write_out(outcome.render(request.format))
     manifest = {"files": list(data.files), "seconds": round(time.time() - started, 1), "policy": POLICY}
     write_whole(os.path.join(folder, "manifest.json"), (json.dumps(experiment.record() | manifest) + "\n").encode())
     return 0
@@ -167,32 +156,3 @@ def _log(what: str) -> Done | None:
         )
 
     return line
-
-
-def _render(outcome: Outcome, form: str) -> bytes:
-    """Two tables for people; for programs one, whose ``kind`` tells areas from pairs."""
-    if form in ("csv", "jsonl"):
-        both = [
-            frame.select(pl.lit(kind).alias("kind"), pl.all())
-            for kind, frame in (("area", outcome.summary), ("pair", outcome.pairs))
-        ]
-        frame = pl.concat(both, how="diagonal")
-        return (records.jsonl if form == "jsonl" else records.csv)(frame)
-    areas = _grid(outcome.summary, ["loss", "measure", "n"], ["value", "low", "high", "frontier"])
-    pairs = _grid(
-        outcome.pairs, ["loss_a", "loss_b", "measure", "n"], ["difference", "p", "p_adjusted", "effect", "normality"]
-    )
-    legend = _LEGEND if pairs.rows else _LEGEND[:-1]
-    if form == "markdown":
-        text = markdown(areas, []) + ("\n" + markdown(pairs, []) if pairs.rows else "")
-        return (text + "\n" + "".join(f"{line}.\n" for line in legend)).encode()
-    text = text_table(areas, _WIDE) + ("\n" + text_table(pairs, _WIDE) if pairs.rows else "")
-    return (text + "\n" + "".join(f"{line}\n" for line in legend)).encode()
-
-
-def _grid(frame: pl.DataFrame, index: list[str], columns: list[str]) -> Grid:
-    rows = [
-        (tuple(str(row[name]) for name in index), [Entry(row[name], None, None, None) for name in columns])
-        for row in frame.iter_rows(named=True)
-    ]
-    return Grid(index, [(name, None) for name in columns], rows)  # type: ignore[arg-type]

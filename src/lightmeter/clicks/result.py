@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from lightmeter.arrays import AnyArray, Floats
 from lightmeter.models.users import Attention
+from lightmeter.results.sheet import Entry, Layout, Sheet
+from lightmeter.results.table import Table, finite
 
 _DIGITS = 6
 #: What a reason says, in words.
@@ -22,10 +25,12 @@ REASONS = {
     "few_clicks": "estimated, but too few clicks for an interval",
     "few_queries": "estimated, but one query alone gives no interval",
 }
+_COUNTS = ("shown", "clicks", "documents", "n")
+_NUMBERS = ("weight", "se", "low", "high")
 
 
 @dataclass(frozen=True, repr=False)
-class AttentionEstimate:
+class AttentionEstimate(Table):
     """Attention by rank, estimated from clicks.
 
     Attributes
@@ -48,6 +53,8 @@ class AttentionEstimate:
         Replicates of the bootstrap.
     notes
         What is assumed, what was left out, what to beware of.
+    conventions, manifest
+        The rules in force in words, and how the estimate was made.
     """
 
     method: str
@@ -65,6 +72,9 @@ class AttentionEstimate:
     level: float
     resamples: int
     notes: tuple[str, ...] = field(default_factory=tuple)
+    conventions: dict[str, str] = field(init=False)
+    manifest: dict[str, Any] = field(init=False)
+    picture: ClassVar[str] = "attention"
 
     @property
     def attention(self) -> Attention:
@@ -101,14 +111,26 @@ class AttentionEstimate:
             nan_to_null=True,
         )
 
-    def plot(self) -> Any:
-        """A picture: the curve with its interval.
+    def __post_init__(self) -> None:
+        interval = f"{self.level * 100:g}%, bootstrap over queries ({self.resamples} resamples)"
+        reference = f"rank {self.reference}, whose weight is 1"
+        conventions = {"method": self.method, "reference": reference, "interval": interval}
+        object.__setattr__(self, "conventions", conventions)
+        manifest = {"conventions": conventions, "notes": list(self.notes), "queries": self.n}
+        object.__setattr__(self, "manifest", manifest)
 
-        See :func:`lightmeter.plots.attention`; there are other pictures in :mod:`lightmeter.plots`.
-        """
-        from lightmeter import plots
-
-        return plots.attention(self)
+    def layout(self, width: int | None = None, paths: Collection[str] = (), **options: Any) -> Layout:
+        """A row for each rank, with the remarks and the user model in notation below."""
+        frame = finite(self.frame())
+        reasons = frame["reason"].null_count() < len(frame)
+        rows = []
+        for row in frame.iter_rows(named=True):
+            counts = [Entry(f"{row[n]:g}" if row[n] < 1e6 else f"{row[n]:.0f}") for n in _COUNTS]
+            numbers = [Entry(row[n], reason=row["reason"]) for n in _NUMBERS]
+            reason = [Entry(row["reason"] or "")] if reasons else []
+            rows.append(((), [Entry(str(row["rank"])), *counts, *numbers, *reason]))
+        titles = ["rank", *_COUNTS, *_NUMBERS, *(["reason"] if reasons else [])]
+        return Layout([Sheet([], [(title, None) for title in titles], rows)], [*self.remarks(), self.term])
 
     def remarks(self) -> list[str]:
         """All there is to say below the table: n, where the curve stops and why, and the notes."""
@@ -120,14 +142,6 @@ class AttentionEstimate:
         if self.length < whole:
             lines.append(f"the curve stops at rank {self.length}, before the first rank without an estimate")
         return lines + reason_lines(self.reason) + list(self.notes)
-
-    def __repr__(self) -> str:
-        curve = ", ".join(f"{w:.4g}" for w in self.weight[: self.length][:10])
-        more = ", .." if self.length > 10 else ""
-        return (
-            f"AttentionEstimate(method={self.method!r}, reference={self.reference}, n={self.n}, "
-            f"weights=[{curve}{more}])"
-        )
 
 
 def reason_lines(reasons: AnyArray) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,8 @@ from lightmeter.arrays import Floats
 from lightmeter.comparing.columns import Column
 from lightmeter.comparing.pairs import Plan
 from lightmeter.results.result import Result
+from lightmeter.results.sheet import Layout
+from lightmeter.results.table import Table
 from lightmeter.statistics.significance import asl_curve
 from lightmeter.terms.notation import parse
 
@@ -65,7 +68,7 @@ SCHEMA: dict[str, Any] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Table):
     """What :func:`lightmeter.compare` found. Tables are polars frames; undefined numbers are NaN or null.
 
     Attributes
@@ -113,6 +116,7 @@ class Comparison:
     conventions: dict[str, str] = field(default_factory=dict)
     manifest: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    picture: ClassVar[str] = "significance"
 
     @property
     def runs(self) -> list[str]:
@@ -163,14 +167,11 @@ class Comparison:
             out[b, a] = -out[a, b] if what in ("difference", "effect") else out[a, b]
         return out
 
-    def plot(self) -> Any:
-        """A picture: how many pairs of runs each measure tells apart.
+    def layout(self, width: int | None = None, paths: Collection[str] | None = None, **options: Any) -> Layout:
+        """Tables of means, pairs, discriminative power, agreement, changes and disagreements, with notes."""
+        from lightmeter.comparing.layout import layout
 
-        See :func:`lightmeter.plots.significance`; there are other pictures in :mod:`lightmeter.plots`.
-        """
-        from lightmeter import plots
-
-        return plots.significance(self)
+        return layout(self, width, paths)
 
     def frame(self) -> pl.DataFrame:
         """Everything as one long table, ``kind`` telling the rows apart."""
@@ -192,8 +193,3 @@ class Comparison:
         """The pairs of each column."""
         size = len(self.plan.pairs)
         return [self.pairs.slice(i * size, size) for i in range(len(self.columns))]
-
-    def __repr__(self) -> str:
-        from lightmeter.comparing.words import text
-
-        return text(self, 120).rstrip("\n")

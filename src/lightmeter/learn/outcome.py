@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from lightmeter.data.loading import load
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.data import LetorData
 from lightmeter.learn.settings import differentiable_user
+from lightmeter.results.sheet import Entry, Layout, Sheet
+from lightmeter.results.table import Table
 from lightmeter.statistics.significance import adjusted, paired_test
 from lightmeter.sweeping.sweep import sweep
 
@@ -32,8 +35,15 @@ _PAIRS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Outcome:
+_LEGEND = (
+    "low, high: 95% interval over queries; frontier: EEAUC of the best policies there can be",
+    "EEAUC: documents; group: groups of relevant documents; parity: groups over all documents against relevance",
+    "difference: mean over queries of their own areas; p: paired t test, Holm over all pairs; normality: Shapiro-Wilk",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Outcome(Table):
     """EEAUC of losses on queries that their models never saw.
 
     Attributes
@@ -54,6 +64,23 @@ class Outcome:
     summary: pl.DataFrame
     pairs: pl.DataFrame
     queries: pl.DataFrame
+    conventions: dict[str, str] = field(default_factory=dict)
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    def frame(self) -> pl.DataFrame:
+        """Areas and pairs in one long table, whose ``kind`` tells them apart."""
+        both = [
+            frame.select(pl.lit(kind).alias("kind"), pl.all())
+            for kind, frame in (("area", self.summary), ("pair", self.pairs))
+        ]
+        return pl.concat(both, how="diagonal")
+
+    def layout(self, width: int | None = None, paths: Collection[str] = (), **options: Any) -> Layout:
+        """A table of the areas, and one of the tests where there are several losses."""
+        areas = _sheet(self.summary, ["loss", "measure", "n"], ["value", "low", "high", "frontier"])
+        tests = ["difference", "p", "p_adjusted", "effect", "normality"]
+        pairs = _sheet(self.pairs, ["loss_a", "loss_b", "measure", "n"], tests)
+        return Layout([areas, pairs], _LEGEND) if pairs.rows else Layout([areas], _LEGEND[:-1])
 
     @classmethod
     def of(cls, data: LetorData, scores: dict[str, Floats], user: Any = "RBP(p=0.5)", resamples: int = 1000) -> Outcome:
@@ -99,6 +126,14 @@ class Outcome:
                 {"loss": pl.String, "measure": pl.String, "query": pl.String, "value": pl.Float64},
             ),
         )
+
+
+def _sheet(frame: pl.DataFrame, index: list[str], columns: list[str]) -> Sheet:
+    rows = [
+        (tuple(str(row[name]) for name in index), [Entry(row[name]) for name in columns])
+        for row in frame.iter_rows(named=True)
+    ]
+    return Sheet(index, [(name, None) for name in columns], rows, notation=True)
 
 
 def _table(rows: list[tuple[Any, ...]], schema: dict[str, Any]) -> pl.DataFrame:

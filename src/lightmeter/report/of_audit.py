@@ -15,6 +15,7 @@ from lightmeter.auditing.result import AuditResult
 from lightmeter.findings.language import counted, group_name, listed
 from lightmeter.report.parts import Cell, Head, Page, Row, Section, Table
 from lightmeter.report.pictures import MOST, Maker, pictures
+from lightmeter.results.sheet import Sheet
 from lightmeter.results.text import number, printable
 
 _RATIO = (
@@ -207,11 +208,11 @@ def _cell(row: dict[str, Any]) -> Cell:
     return Cell(number(row["value"]), row["value"], note, "number")
 
 
-def _sheet(sheet: layout.Sheet) -> Table:
+def _sheet(sheet: Sheet) -> Table:
     """A table of the audit's own layout."""
-    head = [*(Head(name) for name in sheet.index), *(Head(title, way="number") for title in sheet.columns)]
+    head = [*(Head(name) for name in sheet.index), *(Head(title, way="number") for title in sheet.titles)]
     rows = [
-        Row([*(_label(label) for label in labels), *(_split(entry) for entry in entries)])
+        Row([*(_label(label) for label in labels), *(_split("" if entry is None else str(entry)) for entry in entries)])
         for labels, entries in sheet.rows
     ]
     return Table.of(sheet.title, head, rows, "In brackets: intervals. 'all': the whole list; a number: the first k.")

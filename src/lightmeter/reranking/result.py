@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -22,10 +22,11 @@ from lightmeter.io.write_runs import run_format, write_run
 from lightmeter.models.policies import Policy, Samples, Static
 from lightmeter.reranking.base import Reranker
 from lightmeter.results.result import Result
+from lightmeter.results.table import Table
 
 
-@dataclass(frozen=True)
-class Reranking:
+@dataclass(frozen=True, repr=False)
+class Reranking(Table):
     """Rankings made by a method out of those of a collection.
 
     Attributes
@@ -51,6 +52,35 @@ class Reranking:
     ties: Ties | None = None
     samples: int = 1
     unknown: Literal["drop", "error"] = "drop"
+    conventions: dict[str, str] = field(init=False)
+    manifest: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        conventions = {"method": str(self.method), "guarantee": self.guarantee, "unknown": self.unknown}
+        object.__setattr__(self, "conventions", conventions)
+        object.__setattr__(self, "manifest", {"conventions": conventions, "runs": list(self.before.runs)})
+
+    def frame(self) -> pl.DataFrame:
+        """The rankings: :attr:`run`."""
+        return self.run
+
+    def side_by_side(self, measures: Iterable[Any] | Any, **options: Any) -> Result:
+        """One result with the rankings given as the run ``before`` and the new ones as ``after``; for one run."""
+        before, after = self.evaluate(measures, **options)
+        cells = [
+            dataclasses.replace(cell, run=name)
+            for name, result in (("before", before), ("after", after))
+            for cell in result.cells
+        ]
+        answered = {"before": next(iter(before.answered.values())), "after": next(iter(after.answered.values()))}
+        return dataclasses.replace(before, cells=cells, answered=answered, manifest=after.manifest)
+
+    def plot(self, measures: Iterable[Any] | Any, **options: Any) -> Any:
+        """A picture of measures before and after; options are those of :meth:`evaluate`.
+
+        See :func:`lightmeter.plots.scores`; there are other pictures in :mod:`lightmeter.plots`.
+        """
+        return self.side_by_side(measures, **options).plot()
 
     def __repr__(self) -> str:
         return f"Reranking({self.method}; runs: {', '.join(self.before.runs)}; {self.told})"
@@ -145,7 +175,7 @@ class Reranking:
         both = before.join(after, on=keys, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
         return both.select(*keys, "before", "after", (pl.col("after") - pl.col("before")).alias("change"), "n")
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(self, path: str | os.PathLike[str], format: str | None = None, **options: Any) -> None:
         """Write the rankings made, as :func:`lightmeter.write_run` does: a policy with its probabilities needs a table.
 
         The rankings of one run are written without its name, which the rankings given have too: whoever reads both

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,10 @@ import polars as pl
 from lightmeter.arrays import Booleans, Floats, Rng
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError
+from lightmeter.results.notes import result_notes
+from lightmeter.results.sheet import Entry, Layout, Sheet
+from lightmeter.results.table import Table, finite
+from lightmeter.results.text import printable, without_folder
 from lightmeter.terms.notation import parse
 
 if TYPE_CHECKING:
@@ -70,8 +74,8 @@ class Mean:
     reason: str | None
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Table):
     """Values of measures for runs and queries.
 
     Attributes
@@ -99,6 +103,8 @@ class Result:
     weight: Floats | None = None
     conventions: dict[str, str] = field(default_factory=dict)
     manifest: dict[str, Any] = field(default_factory=dict)
+    picture: ClassVar[str] = "scores"
+    totals: ClassVar[tuple[str, ...]] = ("query", "segment")
 
     @property
     def runs(self) -> list[str]:
@@ -129,26 +135,22 @@ class Result:
             parts += [self._queries_of(run), pl.DataFrame(list(self._means_of(run)), schema=SCHEMA, orient="row")]
         return pl.concat(parts) if parts else pl.DataFrame(schema=SCHEMA)
 
-    def to_pandas(self, *, per_query: bool = True) -> pd.DataFrame:
-        """The table as a pandas frame.
+    def layout(self, width: int | None = None, paths: Collection[str] = (), **options: Any) -> Layout:
+        """A row for each run (query, segment) and a column for each measure (and group), with notes."""
+        names, folder = without_folder(self.runs, paths)
+        shown = self.renamed(names) if folder else self
+        about = [f"runs are shown without {folder}"] if folder else []
+        return Layout([_sheet(shown.frame(**options))], [*result_notes(shown), *about])
 
-        Raises
-        ------
-        LightmeterError
-            Where pandas is not installed.
-        """
-        from lightmeter.results.pandas_frame import as_pandas
+    def renamed(self, names: dict[str, str]) -> Result:
+        """The same values, runs under other names."""
+        cells = [replace(c, run=names.get(c.run, c.run)) for c in self.cells]
+        answered = {names.get(run, run): which for run, which in self.answered.items()}
+        return replace(self, cells=cells, answered=answered)
 
-        return as_pandas(self.frame(per_query=per_query))
-
-    def plot(self) -> Any:
-        """A picture: all measures of all runs.
-
-        See :func:`lightmeter.plots.scores`; there are other pictures in :mod:`lightmeter.plots`.
-        """
-        from lightmeter import plots
-
-        return plots.scores(self)
+    def to_pandas(self, **options: Any) -> pd.DataFrame:
+        """The values by query and the means as a pandas frame; means alone with ``per_query=False``."""
+        return super().to_pandas(**{"per_query": True} | options)
 
     def values(self, measure: Any, run: str | None = None, group: str | None = None) -> Floats:
         """The values of one measure, one a query, NaN where undefined.
@@ -244,18 +246,6 @@ class Result:
                 se = float(np.sqrt((weight[good] ** 2 * known**2).sum()) / mass)
         return Mean(float((weight[good] * value[good]).sum() / mass), se, int(good.sum()), reason)
 
-    def __repr__(self) -> str:
-        shown = self.mean().select("run", "segment", "measure", "group", "value", "se", "n", "reason")
-        empty = [c for c in ("segment", "group", "se", "reason") if shown[c].null_count() == len(shown)]
-        with pl.Config(
-            tbl_rows=60,
-            tbl_hide_dataframe_shape=True,
-            tbl_hide_column_data_types=True,
-            fmt_str_lengths=80,
-            tbl_width_chars=160,
-        ):
-            return f"{shown.drop(empty)}\n" + "\n".join(f"{k}: {v}" for k, v in self.conventions.items())
-
     def _queries_of(self, run: str) -> pl.DataFrame:
         cells = [c for c in self.cells if c.run == run]
         queries, width = len(self.queries), len(cells)
@@ -307,6 +297,28 @@ class Result:
                         )
                     )
         return rows
+
+
+def _sheet(frame: pl.DataFrame) -> Sheet:
+    """A row for each run (query, segment), a column for each measure (and group)."""
+    index = ["run", *(name for name in ("query", "segment") if frame[name].null_count() < len(frame))]
+    columns: dict[tuple[str, str | None], int] = {}
+    rows: dict[tuple[Any, ...], dict[int, Entry]] = {}
+    names = [*index, "measure", "group", "value", "se", "n", "reason"]
+    for *key, measure, group, value, se, n, reason in finite(frame).select(names).iter_rows():
+        position = columns.setdefault((measure, group), len(columns))
+        rows.setdefault(tuple(key), {})[position] = Entry(value, se, n, reason)
+    labelled = [(_labels(index, key), [row.get(i) for i in range(len(columns))]) for key, row in rows.items()]
+    titles = [(measure, None if group is None else printable(group)) for measure, group in columns]
+    return Sheet(index, titles, labelled, fit="turned", notation=True)
+
+
+def _labels(index: list[str], key: tuple[Any, ...]) -> tuple[str, ...]:
+    """Texts for the labels; the row of a mean is named."""
+    row = dict(zip(index, key, strict=True))
+    whole = row.get("query") is None
+    blank = {"query": "(mean)", "segment": "(all)" if whole else ""}
+    return tuple(blank.get(name, "") if value is None else printable(str(value)) for name, value in row.items())
 
 
 def _errors(values: Values) -> Floats:

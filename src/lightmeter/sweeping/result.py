@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Booleans, Floats, Objects
 from lightmeter.errors import LightmeterError
+from lightmeter.results.sheet import Entry, Layout, Sheet
+from lightmeter.results.table import Table
 from lightmeter.sweeping.candidates import unset
 from lightmeter.sweeping.curve import NO_FRONTIER, Curve, Estimate, intervals
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lightmeter.sweeping.notes import sweep_notes
 
 KEYS = ("run", "policy", "user", "by", "measure", "parameter", "query", "value", "se", "low", "high")
 SCHEMA: dict[str, Any] = {
@@ -31,7 +31,7 @@ FRONTIER = "frontier"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SweepResult:
+class SweepResult(Table):
     """Disparity-relevance curves, and the areas below them.
 
     All tables have the columns ``run, policy, user, by, measure, parameter, query, value, se, low, high, n, reason``.
@@ -54,6 +54,8 @@ class SweepResult:
     curves: list[Curve]
     conventions: dict[str, str] = field(default_factory=dict)
     manifest: dict[str, Any] = field(default_factory=dict)
+    picture: ClassVar[str] = "curve"
+    totals: ClassVar[tuple[str, ...]] = ("parameter", "query")
 
     @property
     def answered(self) -> dict[str, Booleans]:
@@ -100,26 +102,13 @@ class SweepResult:
             parts += [*shown.points_frames(False), shown.summary_frame()]
         return _concat(parts)
 
-    def to_pandas(self, *, per_query: bool = False) -> pd.DataFrame:
-        """All of :meth:`frame` as a pandas frame.
+    def records(self, **options: Any) -> pl.DataFrame:
+        """What programs are given: :meth:`frame` in the columns of the command line."""
+        return self.frame(**options).select(KEYS)
 
-        Raises
-        ------
-        LightmeterError
-            Where pandas is not installed.
-        """
-        from lightmeter.results.pandas_frame import as_pandas
-
-        return as_pandas(self.frame(per_query=per_query))
-
-    def plot(self) -> Any:
-        """A picture: the disparity-relevance curves.
-
-        See :func:`lightmeter.plots.curve`; there are other pictures in :mod:`lightmeter.plots`.
-        """
-        from lightmeter import plots
-
-        return plots.curve(self)
+    def layout(self, width: int | None = None, paths: Collection[str] = (), **options: Any) -> Layout:
+        """The areas: a row for each curve, with ``per_query=True`` also for each query."""
+        return Layout([_sheet(self, options.get("per_query", False))], [*_LEGEND, *sweep_notes(self)])
 
     def find(
         self, policy: str | None = None, run: str | None = None, user: str | None = None, by: str | None = None
@@ -157,17 +146,45 @@ class SweepResult:
             if curve.frontier is not None and all((c.run, c.user, c.by) != key for c in self.curves[i + 1 :]):
                 yield _Shown(curve, of_frontier=True)
 
-    def __repr__(self) -> str:
-        shown = self.summary().select("run", "policy", "user", "by", "measure", "value", "low", "high", "n", "reason")
-        empty = [c for c in ("by", "reason") if shown[c].null_count() == len(shown)]
-        with pl.Config(
-            tbl_rows=60,
-            tbl_hide_dataframe_shape=True,
-            tbl_hide_column_data_types=True,
-            fmt_str_lengths=80,
-            tbl_width_chars=160,
-        ):
-            return f"{shown.drop(empty)}\n" + "\n".join(f"{k}: {v}" for k, v in self.conventions.items())
+
+_LEGEND = (
+    "low, high: 95% interval over queries; query mean: the mean of the queries' own areas, ± its standard error over "
+    "queries",
+    "frontier: EEAUC of the best policies there can be; share: how much of it is reached",
+)
+
+
+def _sheet(result: SweepResult, per_query: bool) -> Sheet:
+    """The areas: a row for each curve, with ``per_query`` also for each query."""
+    grouped = any(c.by is not None for c in result.curves)
+    index = ["run", "policy", "user", *(["by"] if grouped else []), *(["query"] if per_query else []), "n"]
+    titles = ("EEAUC", "low", "high", "query mean", "frontier", "share")
+    rows: list[tuple[tuple[str, ...], list[Entry | None]]] = []
+    for c in result.curves:
+        labels = (c.run, c.policy, c.user, *([c.by or "(documents)"] if grouped else []))
+        if per_query:
+            best = c.query_frontiers()
+            for i, query in enumerate(result.queries):
+                area = float(c.query_areas[i])
+                share = area / best[i] if best[i] > 0 else np.nan
+                values = (area, None, None, None, float(best[i]), share)
+                rows.append(((*labels, query, ""), [_entry(value) for value in values]))
+        area_of, mean, front, share_of = c.area(), c.query_mean(), c.frontier_area(), c.share()
+        entries = [
+            _entry(area_of.value, area_of.se),
+            _entry(area_of.low),
+            _entry(area_of.high),
+            _entry(mean.value, mean.se),
+            _entry(front.value),
+            _entry(share_of.value),
+        ]
+        rows.append(((*labels, *(["(mean)"] if per_query else []), str(area_of.n)), entries))
+    return Sheet(index, [(title, None) for title in titles], rows, fit="turned", notation=True)
+
+
+def _entry(value: float | None, se: float | None = None) -> Entry | None:
+    known = value is not None and np.isfinite(value)
+    return Entry(value if known else None, se if known else None)
 
 
 @dataclass(frozen=True)
