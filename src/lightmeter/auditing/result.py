@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -41,6 +41,8 @@ class AuditResult(Table):
     notes: tuple[str, ...] = ()
     manifest: dict[str, Any] = field(default_factory=dict)
     preset: str | None = None
+    #: the picture of :meth:`plot`, whose arguments are a measure, ``attribute=`` and ``score=``
+    picture: ClassVar[str] = "cutoffs"
 
     def frame(self) -> pl.DataFrame:
         """One row a value, as on the command line.
@@ -68,15 +70,6 @@ class AuditResult(Table):
         ``exposure_ratio`` (``few_in_top``).
         """
         return self.curves
-
-    def plot(self, measure: str = "exposure_ratio", *, attribute: str | None = None, score: str | None = None) -> Any:
-        """A picture: exposure ratios over all cutoffs.
-
-        See :func:`lightmeter.plots.cutoffs`; there are other pictures in :mod:`lightmeter.plots`.
-        """
-        from lightmeter import plots
-
-        return plots.cutoffs(self, measure, attribute=attribute, score=score)
 
     def value(
         self, measure: str | None = None, group: str | None = None, *, column: str = "value", **where: Any
