@@ -249,6 +249,13 @@ class LetorData:
                 hint="Give a lower one, or leave --binary out" if binary > 0 else "Give a higher one",
             )
 
+    def check_groups(self, loss: str) -> None:
+        """Refuse a loss of parity without groups."""
+        if loss.startswith("parity") and self.groups is None:
+            raise LightmeterError(
+                f"the loss {loss} needs groups. Give them with --group-feature N --bins N=.. or --groups FILE."
+            )
+
     def check_user(self, option: str, user: User, binary: float | None = None) -> None:
         """Refuse a user model of ERR whose highest grade is below one of the data's, as counted with ``binary``."""
         most = getattr(user, "max_grade", None)

@@ -98,10 +98,7 @@ class Experiment:
         """
         for loss in self.losses:
             self.settings.check_loss(loss)
-            if loss.startswith("parity") and self.data.groups is None:
-                raise LightmeterError(
-                    f"the loss {loss} needs groups. Give them with --group-feature N --bins N=.. or --groups FILE."
-                )
+            self.data.check_groups(loss)
         self.data.check(self.settings.binary)
         self.data.check_user("--user", differentiable_user(self.settings.user))
         if self.settings.train_user is not None and any(loss.startswith(("ee", "parity")) for loss in self.losses):

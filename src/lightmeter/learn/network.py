@@ -23,7 +23,7 @@ from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.baselines import LambdaRankLoss, ListNetLoss, PairwiseLoss, PointwiseLoss
 from lightmeter.learn.data import LetorData, Normalisation
 from lightmeter.learn.losses import ExposureLoss
-from lightmeter.learn.settings import Settings, kind_of
+from lightmeter.learn.settings import Settings, check_area, kind_of
 
 _AT_A_TIME = 1 << 16
 
@@ -194,10 +194,7 @@ def train_network(
     """
     settings = settings or Settings()
     cost, kind = loss_of(loss, settings), kind_of(loss)
-    if kind == "parity" and data.groups is None:
-        raise LightmeterError(
-            f"the loss {loss} needs groups. Give them with --group-feature N --bins N=.. or --groups FILE."
-        )
+    data.check_groups(loss)
     norm = Normalisation.fit(settings.normalise, data.features[data.flat(train)])
     features = torch.from_numpy(norm.apply(data.features, data.sizes))
     known = torch.from_numpy(np.maximum(data.grade, 0.0)).float()
@@ -220,11 +217,7 @@ def train_network(
             found = np.full(judged.shape, np.nan)
             found[~np.isnan(judged)] = scores_of(network, features[mine].numpy())
             area = curve_areas(found, judged, codes, user=settings.user, kind=kind).mean
-            if np.isnan(area):
-                raise LightmeterError(
-                    f"no validation query has an area ({kind}): each needs a relevant document and two documents"
-                    f"{', of two groups' if kind == 'parity' else ''}. Accepted: more queries, or fewer folds."
-                )
+            check_area(area, kind)
             history.append({"epoch": epoch, "loss": mean, "area": area})
             if area > top:
                 top, best, best_epoch = area, frozen(network.state_dict()), epoch

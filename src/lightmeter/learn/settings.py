@@ -125,3 +125,12 @@ class Settings:
 def kind_of(loss: str) -> str:
     """Which EEAUC stops a training early."""
     return "parity" if loss.startswith("parity") else "documents"
+
+
+def check_area(area: float, kind: str) -> None:
+    """Refuse validation queries that have no area (NaN)."""
+    if area != area:
+        raise LightmeterError(
+            f"no validation query has an area ({kind}): each needs a relevant document and two documents"
+            f"{', of two groups' if kind == 'parity' else ''}. Accepted: more queries, or fewer folds."
+        )

@@ -16,7 +16,7 @@ from lightmeter.exposure.luce import luce_exposure
 from lightmeter.exposure.ties import oracle_exposure
 from lightmeter.learn.areas import curve_areas
 from lightmeter.learn.data import LetorData
-from lightmeter.learn.settings import Settings, differentiable_user, kind_of
+from lightmeter.learn.settings import Settings, check_area, differentiable_user, kind_of
 
 #: The Hessian is at least this share of its mean, and at least this.
 _SHARE, _LEAST = 1e-3, 1e-12
@@ -253,10 +253,7 @@ def train_trees(
     kind = kind_of(loss)
     if not np.ptp(data.features[data.flat(train)], axis=0).any():
         raise LightmeterError("no feature differs between the training documents, so trees have nothing to split.")
-    if kind == "parity" and data.groups is None:
-        raise LightmeterError(
-            f"the loss {loss} needs groups. Give them with --group-feature N --bins N=.. or --groups FILE."
-        )
+    data.check_groups(loss)
     mine = data.flat(train)
     codes = None if data.groups is None else data.groups.code
     objective: Any = {"pointwise": "regression", "lambdarank": "lambdarank", "listnet": "rank_xendcg"}.get(loss)
@@ -270,11 +267,7 @@ def train_trees(
     sets = [_dataset(data, queries) for queries in (train, valid)]
     area = boosted_area(None if codes is None else codes[data.flat(valid)], user=settings.user, kind=kind)
     started = area(np.zeros(int(data.sizes[valid].sum())), sets[1])[1]
-    if np.isnan(started):
-        raise LightmeterError(
-            f"no validation query has an area ({kind}): each needs a relevant document and two documents"
-            f"{', of two groups' if kind == 'parity' else ''}. Accepted: more queries, or fewer folds."
-        )
+    check_area(started, kind)
     history: dict[str, Any] = {}
 
     def report_tree(environment: Any) -> None:
