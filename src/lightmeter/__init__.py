@@ -58,6 +58,7 @@ _NAMES = {
     "statistics.fair_tables": "fair_table FairTable",
     "sweeping.result": "SweepResult",
     "sweeping.sweep": "sweep",
+    "terms.catalogue": "list_measures",
     "terms.notation": "parse",
     "terms.parameters": "param",
     "terms.term": "Term",

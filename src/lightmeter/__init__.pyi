@@ -142,6 +142,7 @@ from lightmeter.statistics.fair_tables import fair_table as fair_table
 from lightmeter.statistics.fair_tables import FairTable as FairTable
 from lightmeter.sweeping.result import SweepResult as SweepResult
 from lightmeter.sweeping.sweep import sweep as sweep
+from lightmeter.terms.catalogue import list_measures as list_measures
 from lightmeter.terms.parameters import param as param
 from lightmeter.terms.term import Term as Term
 

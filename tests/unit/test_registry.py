@@ -125,13 +125,36 @@ def test_a_users_script_is_typed(tmp_path: Path) -> None:
     ]
     done = subprocess.run([*command, str(script)], capture_output=True, text=True, check=False, cwd=ROOT / "src")
     lines = [line.split("script.py:")[1] for line in done.stdout.splitlines() if "script.py:" in line]
-    assert [line.split('"')[1] for line in lines[:6]] == [
-        "lightmeter.measures.gains.nDCG",
-        "lightmeter.measures.gains.RBP",
-        "lightmeter.measures.base.Measure",
-        "lightmeter.models.users.User",
-        "lightmeter.terms.term.Term",
-        "lightmeter.data.collection.Collection",
+    assert [line.split('"')[1].rpartition(".")[2] for line in lines[:6]] == [
+        "nDCG",
+        "RBP",
+        "Measure",
+        "User",
+        "Term",
+        "Collection",
     ]
     assert any(line.startswith("8: error: No overload variant") for line in lines)
     assert any(line.startswith('9: error: Module has no attribute "nothing"') for line in lines)
+
+
+def test_measures_are_listed_as_a_frame() -> None:
+    frame = lm.list_measures()
+    assert frame.columns == ["name", "meaning", "better", "range", "needs", "cutoff", "aliases"]
+    rows = {row["name"]: row for row in frame.to_dicts()}
+    assert {
+        name for name in lm.__all__ if isinstance(getattr(lm, name), type) and issubclass(getattr(lm, name), lm.Measure)
+    } == {
+        *rows,
+        "Measure",
+    }
+    assert rows["nDCG"]["aliases"] == ["NDCG"]
+    assert rows["nDCG"]["needs"] == ["judgments"]
+    assert rows["DistrSim"]["cutoff"] == "required"
+    assert rows["nDCG"]["range"] == "[0, 1]"
+    assert "RBP" in lm.list_measures("user")["name"].to_list()
+    with pytest.raises(lm.LightmeterError, match="kind is 'users'"):
+        lm.list_measures("users")
+
+
+def test_learning_and_measures_do_not_share_names() -> None:
+    assert not set(lm.learn.__all__) & set(lm.__all__)

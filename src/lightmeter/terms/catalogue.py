@@ -7,12 +7,15 @@ import inspect
 import math
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lightmeter.errors import LightmeterError
+from lightmeter.errors import LightmeterError, choice
 from lightmeter.terms import parameters as params
 from lightmeter.terms.registry import KINDS, aliases, registered
 from lightmeter.terms.term import Cutoff, Term, show
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SINGULARS = {kind: kind for kind in KINDS} | {"user": "user model"}
 PLURALS = {
@@ -114,6 +117,51 @@ def catalogue(kind: str | None = None) -> list[Entry]:
     return [
         entry_of(cls, k) for k in kinds for _, cls in sorted(registered(k).items(), key=lambda item: item[0].lower())
     ]
+
+
+def list_measures(kind: str = "measure") -> pl.DataFrame:
+    """All measures, or all terms of another kind, as a table.
+
+    Parameters
+    ----------
+    kind
+        ``measure``, ``user``, ``target``, ``divergence``, ``policy`` or ``reranker``.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``name, meaning, better, range, needs, cutoff, aliases``: a row per term, by name. ``range`` is that of the
+        defaults where it depends on parameters, ``cutoff`` says whether ``@k`` may be or must be written, and
+        ``aliases`` are other names that are understood. What only measures have is null for other kinds.
+
+    Examples
+    --------
+    >>> import lightmeter as lm
+    >>> import polars as pl
+    >>> lm.list_measures().row(by_predicate=pl.col("name") == "AP", named=True)["aliases"]
+    ['MAP']
+    >>> lm.list_measures("policy")["name"].to_list()
+    ['Oracle', 'PlackettLuce', 'RankTransposition', 'Samples', 'Static', 'Uniform']
+    """
+    import polars as pl
+
+    choice("kind", kind, KINDS)
+    return pl.DataFrame(
+        [
+            (e.name, e.summary, e.better, e.range or None, list(e.needs), e.cutoff, list(e.aliases))
+            for e in catalogue(kind)
+        ],
+        schema={
+            "name": pl.String,
+            "meaning": pl.String,
+            "better": pl.String,
+            "range": pl.String,
+            "needs": pl.List(pl.String),
+            "cutoff": pl.String,
+            "aliases": pl.List(pl.String),
+        },
+        orient="row",
+    )
 
 
 def entries_named(name: str) -> list[Entry]:
