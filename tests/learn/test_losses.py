@@ -263,7 +263,7 @@ def test_wrong_input(torch):
     scores, grades = torch.zeros(2, 3), torch.ones(2, 3)
     with pytest.raises(LightmeterError, match="needs the groups"):
         loss(scores, grades)
-    with pytest.raises(LightmeterError, match="one code a document"):
+    with pytest.raises(LightmeterError, match="one code per document"):
         loss(scores, grades, groups=torch.zeros(2, 2, dtype=torch.long))
     with pytest.raises(LightmeterError, match="one more axis"):
         loss(scores, grades, groups=torch.zeros(2, 2, 5))

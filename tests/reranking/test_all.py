@@ -234,7 +234,7 @@ def test_several_runs_frames_and_what_cannot_be(tmp_path: Any) -> None:
     with pytest.raises(lm.LightmeterError, match="beside a collection"):
         lm.rerank(c, "Uniform", groups=GROUPS)
     drawn = lm.load(run=lm.sample(lm.load(run=RUN), "Uniform", 2))
-    with pytest.raises(lm.LightmeterError, match="has several rankings a query"):
+    with pytest.raises(lm.LightmeterError, match="has several rankings per query"):
         lm.rerank(drawn, "EpsilonGreedy(epsilon=0.1)")
     for junk in (3, None, lm.nDCG(), lm.Static()):
         with pytest.raises(lm.TermError):

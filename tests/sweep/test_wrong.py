@@ -49,7 +49,7 @@ def test_collections_that_cannot_be_swept() -> None:
     with pytest.raises(lm.LightmeterError, match="needs judgments"):
         lm.sweep(lm.load(RUN))
     sampled = "q 1 r 1 2 s\nq 1 n 2 1 s\nq 2 n 1 2 s\nq 2 r 2 1 s\n"
-    with pytest.raises(lm.LightmeterError, match="several rankings a query"):
+    with pytest.raises(lm.LightmeterError, match="several rankings per query"):
         lm.sweep(_sampled(sampled))
 
 

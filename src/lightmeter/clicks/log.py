@@ -27,7 +27,7 @@ USUAL_DEPTH, GREATEST_DEPTH = 100, 200
 
 @dataclass(frozen=True)
 class ClickLog:
-    """A click log as read: ``query, doc`` (text), ``rank, clicked, weight`` (numbers), one row a showing."""
+    """A click log as read: ``query, doc`` (text), ``rank, clicked, weight`` (numbers), one row per showing."""
 
     frame: pl.DataFrame
     source: Source

@@ -166,9 +166,9 @@ def _together(scores: list[Floats], pairs: Integers, level: float, rng: int) -> 
 
 
 def intervals_of(result: Result, level: float, resamples: int, rng: Rng) -> pl.DataFrame:
-    """A row a run, measure and group: the mean over its defined queries, and its interval (BCa).
+    """A row per run, measure and group: the mean over its defined queries, and its interval (BCa).
 
-    A measure that is reduced over queries has a percentile interval, where every draw of queries gives it a value.
+    A measure that is reduced over queries has a percentile interval, where every resample of queries gives it a value.
 
     Raises
     ------

@@ -157,7 +157,7 @@ class LetorData:
         """With a group for each document, None where it is not known."""
         column = pl.Series([None if v is None else str(v) for v in values], dtype=pl.String)
         if len(column) != len(self.grade):
-            raise LightmeterError(f"{len(column)} groups for {len(self.grade)} documents. Accepted: one a document.")
+            raise LightmeterError(f"{len(column)} groups for {len(self.grade)} documents. Accepted: one per document.")
         names = column.drop_nulls().unique().sort()
         if not len(names):
             raise LightmeterError(f"no document has a known value of {name!r}. Accepted: a value for some documents.")
@@ -416,7 +416,7 @@ def folds_of(queries: int, parts: int = 5, seed: int = 0) -> list[Fold]:
     """
     if queries < parts:
         make = "query makes" if queries == 1 else "queries make"
-        raise LightmeterError(f"{queries} {make} no {parts} folds. Accepted: at least one query a fold.")
+        raise LightmeterError(f"{queries} {make} no {parts} folds. Accepted: at least one query per fold.")
     order = np.random.default_rng([seed, 5]).permutation(queries)
     part = [np.sort(order[k::parts]) for k in range(parts)]
     folds = []

@@ -224,7 +224,7 @@ class ExposureLoss:
         if code.shape != exposure.shape:
             raise LightmeterError(
                 f"the groups have the shape {tuple(groups.shape)} for exposures {tuple(exposure.shape)}. "
-                "Accepted: one code a document."
+                "Accepted: one code per document."
             )
         code = code.to(torch.int64) + 1  # the first column is for documents without a group
         out = exposure.new_zeros((len(exposure), int(code.max()) + 1 if code.numel() else 1))

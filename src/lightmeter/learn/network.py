@@ -97,7 +97,7 @@ class Trained:
     network, normalisation
         What scores documents.
     history
-        A row an epoch: ``epoch``, mean training ``loss``, validation ``area`` (EEAUC).
+        A row per epoch: ``epoch``, mean training ``loss``, validation ``area`` (EEAUC).
     best
         The best epoch.
     """

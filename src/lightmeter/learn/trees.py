@@ -215,7 +215,7 @@ class Trees:
     booster
         LightGBM's.
     history
-        A row a tree: ``epoch``, validation ``area`` (EEAUC).
+        A row per tree: ``epoch``, validation ``area`` (EEAUC).
     best
         The best number of trees.
     """

@@ -114,7 +114,7 @@ def rerank(
     parts, why = [], {}
     for name, ranked in context.ranked.items():
         if ranked.sampled:
-            raise LightmeterError(f"run {name} has several rankings a query. Accepted: one ranking a query.")
+            raise LightmeterError(f"run {name} has several rankings per query. Accepted: one ranking per query.")
         method.prepare(context, ranked)
         part, why[name] = _of_run(method, context, ranked, samples, rng)
         parts.append(part)

@@ -36,7 +36,7 @@ class Best:
     Attributes
     ----------
     parts
-        One frontier a query.
+        One frontier per query.
     query
         Their positions among the queries evaluated.
     """

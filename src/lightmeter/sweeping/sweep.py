@@ -90,7 +90,7 @@ def sweep(
     Raises
     ------
     LightmeterError
-        Where a policy has no parameter to sweep, judgments are missing, or a run has several rankings a query.
+        Where a policy has no parameter to sweep, judgments are missing, or a run has several rankings per query.
 
     Examples
     --------
@@ -275,8 +275,8 @@ def _check(
     several = [run.name for run in collection.runs.values() if run.sample is not None]
     if several:
         raise LightmeterError(
-            f"run {several[0]} has several rankings a query, and a sweep starts from one. Accepted: a run of one "
-            "ranking a query."
+            f"run {several[0]} has several rankings per query, and a sweep starts from one. Accepted: a run of one "
+            "ranking per query."
         )
     for by in bys:
         if by is not None:
