@@ -12,9 +12,9 @@ import polars as pl
 
 from lightmeter.arrays import Booleans, Floats, Integers
 from lightmeter.comparing.columns import Column, Ends
-from lightmeter.statistics.significance import Form, adjusted, paired_test, randomised_tukey
+from lightmeter.statistics.significance import PAIRED, Form, adjusted, paired_test, randomised_tukey
 
-TESTS = ("tukey", "t", "wilcoxon", "randomization", "bootstrap")
+TESTS = ("tukey", *PAIRED)
 #: resamples unless more are given, or needed so that something can be significant
 RESAMPLES = 5000
 _ENOUGH = 250_000
