@@ -17,6 +17,7 @@ RANKS = np.arange(1.0, 41.0)
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[dict[str, type[lm.User]]]:
+    registry.load_terms()
     before = {kind: dict(known) for kind, known in registry._registry.items()}
 
     class Power(lm.User):

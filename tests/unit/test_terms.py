@@ -20,6 +20,7 @@ from lightmeter.terms.term import Term, needed_kind, parameters
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is registered in the test is forgotten after it."""
+    terms.load_terms()
     monkeypatch.setattr(terms, "_registry", {k: dict(v) for k, v in terms._registry.items()})
 
 
