@@ -12,7 +12,8 @@ from lightmeter.cli.console import say
 from lightmeter.cli.notation import read_signed
 from lightmeter.data.attributes import UNKNOWN_GROUP
 from lightmeter.errors import LightmeterError
-from lightmeter.results.result import Mean, Result
+from lightmeter.results.mean import Mean
+from lightmeter.results.result import Result
 from lightmeter.results.text import beside
 from lightmeter.terms.notation import Condition, parse_condition
 

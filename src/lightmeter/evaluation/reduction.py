@@ -11,7 +11,7 @@ import numpy as np
 
 from lightmeter.arrays import Booleans, Floats
 from lightmeter.data.values import as_values, by_name
-from lightmeter.results.result import Mean
+from lightmeter.results.mean import Mean
 
 if TYPE_CHECKING:
     from lightmeter.data.rankings import Ranked

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ import polars as pl
 from lightmeter.arrays import Booleans, Floats, Rng
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError
+from lightmeter.results.mean import Mean
 from lightmeter.results.notes import result_notes
 from lightmeter.results.sheet import Entry, Layout, Sheet
 from lightmeter.results.table import Table, finite
@@ -62,16 +63,6 @@ class Cell:
     values: Values
     across: Callable[[Floats], Mean] | None = None
     error: Callable[[Floats], float | None] | None = None
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean over queries: NaN are skipped, ``n`` were counted, ``reason`` is the commonest reason of those skipped."""
-
-    value: float
-    se: float | None
-    n: int
-    reason: str | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -238,13 +229,24 @@ class Result(Table):
         reason = skipped.most_common(1)[0][0] if skipped else None
         mass = float(weight[good].sum())
         if not mass:
-            return Mean(float("nan"), None, 0, reason or "no_query")
+            return Mean(float("nan"), None, 0, reason or "no_query", 0.0, 0.0)
         se = None
         if cell.values.se is not None:
             known = _errors(cell.values)[good]
             if not np.isnan(known).any():
                 se = float(np.sqrt((weight[good] ** 2 * known**2).sum()) / mass)
-        return Mean(float((weight[good] * value[good]).sum() / mass), se, int(good.sum()), reason)
+        average = float((weight[good] * value[good]).sum() / mass)
+        squares = float((weight[good] * (value[good] - average) ** 2).sum())
+        return Mean(average, se, int(good.sum()), reason, mass, squares)
+
+    def metadata(self) -> dict[str, Any]:
+        """What a Parquet file says besides its table: conventions, manifest, and means that can be merged."""
+        means = [
+            {"run": cell.run, "segment": segment, "measure": str(cell.measure), "group": cell.group} | asdict(mean)
+            for run in self.runs
+            for segment, cell, mean in self._means(run)
+        ]
+        return {**super().metadata(), "means": means}
 
     def _queries_of(self, run: str) -> pl.DataFrame:
         cells = [c for c in self.cells if c.run == run]
@@ -274,29 +276,20 @@ class Result(Table):
             schema=SCHEMA,
         )
 
-    def _means_of(self, run: str) -> list[tuple[Any, ...]]:
-        rows = []
-        named = [] if self.segments is None else sorted({s for s in self.segments if s is not None})
-        for segment in [None, *named]:
+    def _means(self, run: str) -> Iterator[tuple[str | None, Cell, Mean]]:
+        """The means of a run, and those of each segment where there are segments."""
+        segments = [] if self.segments is None else sorted({s for s in self.segments if s is not None})
+        for segment in [None, *segments]:
             where = None if segment is None else np.array([s == segment for s in self.segments or []])
             for cell in self.cells:
                 if cell.run == run:
-                    m = self.mean_of(cell, where)
-                    rows.append(
-                        (
-                            run,
-                            None,
-                            segment,
-                            str(cell.measure),
-                            cell.measure.attribute,
-                            cell.group,
-                            m.value,
-                            m.se,
-                            m.n,
-                            m.reason,
-                        )
-                    )
-        return rows
+                    yield segment, cell, self.mean_of(cell, where)
+
+    def _means_of(self, run: str) -> list[tuple[Any, ...]]:
+        return [
+            (run, None, segment, str(c.measure), c.measure.attribute, c.group, m.value, m.se, m.n, m.reason)
+            for segment, c, m in self._means(run)
+        ]
 
 
 def _sheet(frame: pl.DataFrame) -> Sheet:
