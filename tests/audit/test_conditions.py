@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 import lightmeter as lm
-from lightmeter.auditing.conditions import read_check
+from lightmeter.auditing.conditions import read_condition
 from lightmeter.cli import main
+from lightmeter.results.conditions import failures
 
 Command = Callable[..., tuple[int, str, str]]
 BASE = ("people.csv", "--score", "p", "--group", "sex", "-k", "50", "--resamples", "120")
@@ -177,7 +178,7 @@ def test_from_python():
     table = {"p": range(100, 0, -1), "g": ["a"] * 50 + ["b"] * 50}
     result = lm.audit(table, score="p", group="g", cutoffs=60, resamples=0)
     assert result.frame() is result.rows
-    assert read_check("selection_rate_ratio(group='b')@60 < 0.25").met(result) == [
+    assert list(failures(result, [read_condition("selection_rate_ratio(group='b')@60 < 0.25")])) == [
         "selection_rate_ratio(group='b')@60 < 0.25 holds for g b to a, the first 60: 0.2000"
     ]
-    assert read_check("selection_rate_ratio(group='b')@60 < 0.2").met(result) == []
+    assert list(failures(result, [read_condition("selection_rate_ratio(group='b')@60 < 0.2")])) == []

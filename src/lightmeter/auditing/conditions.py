@@ -8,6 +8,7 @@ interval in place of the value.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,14 +18,15 @@ from lightmeter.auditing.result import AuditResult
 from lightmeter.auditing.table import UNKNOWN
 from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.models.users import user_of
-from lightmeter.results.text import beside
+from lightmeter.results.conditions import Checked
 from lightmeter.terms.notation import Condition, parse_condition
 
 COLUMNS = ("attribute", "group", "reference", "score", "query")
 #: what a condition can be about
 NUMBERS = ("value", "low", "high", "n")
 WHOLE = "all"
-_FORM = (
+#: what a condition is made of, in words
+FORM = (
     "a measure of the audit, a sign and a number, such as exposure_ratio < 0.8, or "
     "selection_rate_ratio(attribute='sex', group='f')@100 < 0.8; .low and .high stand for the ends of its interval"
 )
@@ -98,43 +100,15 @@ class Picked:
         )
 
 
-@dataclass(frozen=True)
-class Check:
-    """A condition that is to hold for none of the rows that it is about; one without a value cannot be checked."""
-
-    condition: Condition
-
-    def __str__(self) -> str:
-        return str(self.condition)
-
-    def met(self, result: AuditResult) -> list[str]:
-        """A sentence for each row that meets it or cannot be checked."""
-        picked: Picked = self.condition.measure
-        out = []
-        several = result.rows["score"].n_unique() > 1
-        for row in picked.rows(result).iter_rows(named=True):
-            number = row[picked.number]
-            if number is None:
-                why = row["reason"] or f"it has no {picked.number}"
-                out.append(f"{self} cannot be checked for {_who(row, several)}: {why}")
-            elif self.condition.holds(float(number)):
-                told = beside(float(number), self.condition.threshold)
-                out.append(f"{self} holds for {_who(row, several)}: {told}")
-        return out
+def checked(result: AuditResult, condition: Condition) -> Iterator[Checked]:
+    """The numbers of an audit that a condition is about."""
+    picked: Picked = condition.measure
+    several = result.rows["score"].n_unique() > 1
+    for row in picked.rows(result).iter_rows(named=True):
+        yield Checked(_who(row, several), row[picked.number], row["reason"] or f"it has no {picked.number}")
 
 
-def read_checks(texts: list[str]) -> list[Check]:
-    """The conditions of ``--fail-if``."""
-    out = []
-    for text in dict.fromkeys(texts):
-        try:
-            out.append(read_check(text))
-        except LightmeterError as error:
-            raise type(error)(f"--fail-if: {error}") from None
-    return out
-
-
-def read_check(text: str) -> Check:
+def read_condition(text: str) -> Condition:
     """A condition from its notation.
 
     Raises
@@ -144,17 +118,11 @@ def read_check(text: str) -> Check:
 
     Examples
     --------
-    >>> check = read_check("exposure_ratio(attribute='sex').high@100 < .8")
-    >>> check.condition.measure.number, check.condition.measure.cutoff, check.condition.threshold
+    >>> condition = read_condition("exposure_ratio(attribute='sex').high@100 < .8")
+    >>> condition.measure.number, condition.measure.cutoff, condition.threshold
     ('high', 100, 0.8)
     """
-    try:
-        return Check(parse_condition(text, _picked))
-    except TermError as error:
-        told = str(error)
-        if "cannot be read" in told or "not a condition" in told:
-            told = f"{text!r} is not a condition. Accepted: {_FORM}."
-        raise TermError(told) from None
+    return parse_condition(text, _picked)
 
 
 def _picked(tree: ast.expr, text: str) -> Picked:
@@ -186,7 +154,7 @@ def _picked(tree: ast.expr, text: str) -> Picked:
                 raise TermError(f"{text!r} picks by {name!r}.{suggest(name, known)} Accepted: {', '.join(known)}; @k.")
         tree = tree.func
     if not isinstance(tree, ast.Name):
-        raise TermError(f"{text!r} is not a condition. Accepted: {_FORM}.")
+        raise TermError(f"{text!r} is not a condition. Accepted: {FORM}.")
     return Picked(tree.id + user, shown, number, cutoff, where)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 import polars as pl
 
 from lightmeter.errors import TermError
+from lightmeter.results.conditions import Checked
 from lightmeter.results.sheet import Layout
 from lightmeter.results.table import Table, one_row
+from lightmeter.terms.notation import Condition
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,6 +104,12 @@ class AuditResult(Table):
         only = one_row(self.rows, {"measure": measure, "group": group, **given})[column]
         return float("nan") if only is None else float(only)
 
+    def checked(self, condition: Condition) -> Iterator[Checked]:
+        """The numbers that a condition of ``--fail-if`` is about."""
+        from lightmeter.auditing.conditions import checked
+
+        return checked(self, condition)
+
     def layout(self, width: int | None = None, paths: Collection[str] = (), **options: Any) -> Layout:
         """One table for each attribute (and query), with the conventions and notes below."""
         from lightmeter.auditing.layout import layout
@@ -114,9 +122,9 @@ def _as_named(text: str, has_cutoff: bool) -> tuple[str, Any]:
 
     What else they take picks other rows or another number, and nothing that is asked for is passed over.
     """
-    from lightmeter.auditing.conditions import read_check
+    from lightmeter.auditing.conditions import read_condition
 
-    picked = read_check(f"{text} < 0").condition.measure
+    picked = read_condition(f"{text} < 0").measure
     if picked.number != "value" or picked.where or (has_cutoff and picked.cutoff is not None):
         raise TermError(f"{text!r} is more than a measure's name and a cutoff.")
     return picked.measure, picked.cutoff

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from lightmeter.auditing.conditions import Check, read_checks
+from lightmeter.auditing.conditions import FORM, read_condition
 from lightmeter.auditing.layout import remarks
 from lightmeter.auditing.public import audit
 from lightmeter.cli.console import Progress, leave_pipes, say, terminal_width
@@ -20,6 +20,7 @@ from lightmeter.cli.outputs import (
 from lightmeter.cli.parsing import Request
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import check_not_input, write_whole
+from lightmeter.results.conditions import condition_lines, failures, read_conditions
 from lightmeter.results.table import WRITERS
 
 #: rows that meet a condition and are listed one by one
@@ -31,11 +32,11 @@ def run(request: Request) -> int:
     started = time.time()
     curve_form = _check(request)
     form = check_outputs(request)
-    checks = read_checks(request.fail_if)
+    conditions = read_conditions(request.fail_if, read_condition, FORM)
     options = _options(request)
     with Progress(quiet=request.quiet, what="auditing") as progress:
         result = audit(request.table, **options, progress=progress.step)
-    met = [text for check in checks for text in check.met(result)]
+    failed = list(failures(result, conditions))
     people = _people(request, options)
     files = [f for i in result.manifest["inputs"] for f in i["files"]]
     for option, path in written_files(request):
@@ -45,9 +46,9 @@ def run(request: Request) -> int:
         write_content(request, content)
     if request.curve is not None:
         write_whole(request.curve, WRITERS[curve_form](result.curves))
-    conditions = {"fail_if": {"conditions": request.fail_if, "failed": met}} if checks else {}
+    outcome = {"fail_if": {"conditions": request.fail_if, "failed": failed}} if conditions else {}
     write_manifest(
-        request, result.manifest, files, started, {"seed": request.rng, **conditions}, result=result, people=people
+        request, result.manifest, files, started, {"seed": request.rng, **outcome}, result=result, people=people
     )
     if not request.quiet:
         for line in remarks(result) if request.output is not None or form in DATA_FORMATS else []:
@@ -60,8 +61,9 @@ def run(request: Request) -> int:
             write_content(request, content)
         except BrokenPipeError:  # whoever read has read enough; conditions are reported all the same
             leave_pipes()
-    _report_conditions(checks, met, quiet=request.quiet)
-    return 3 if met else 0
+    for line in condition_lines(conditions, failed, "row", most=_LISTED, quiet=request.quiet):
+        say(line)
+    return 3 if failed else 0
 
 
 def _check(request: Request) -> str:
@@ -75,16 +77,6 @@ def _check(request: Request) -> str:
     if request.curve is not None and form not in DATA_FORMATS:
         raise LightmeterError(f"--curve {request.curve}: the name says no format. Accepted: .csv, .jsonl, .parquet.")
     return form or ""
-
-
-def _report_conditions(checks: list[Check], met: list[str], *, quiet: bool) -> None:
-    """Say which rows meet a condition."""
-    for text in met[:_LISTED]:
-        say(f"fail-if: {text}")
-    if len(met) > _LISTED:
-        say(f"fail-if: and {len(met) - _LISTED} more; --manifest FILE has them all")
-    if checks and not met and not quiet:
-        say(f"fail-if: {', '.join(str(c) for c in checks)}: holds for no row")
 
 
 def _options(request: Request) -> dict[str, Any]:

@@ -7,14 +7,15 @@ import time
 from typing import Any
 
 from lightmeter.cli.console import Progress, leave_pipes, say, terminal_width
-from lightmeter.cli.gates import Gate, read_gates, tell
 from lightmeter.cli.inputs import input_notes, load_inputs, load_plugins, ranking_options, rankings_of, unnamed_runs
-from lightmeter.cli.notation import check_measures, read_measure, read_policy
+from lightmeter.cli.notation import check_measures, read_measure, read_measure_condition, read_policy
 from lightmeter.cli.notes import result_lines, weights_like_a_policy
 from lightmeter.cli.outputs import DATA_FORMATS, check_outputs, write_content, write_manifest
 from lightmeter.cli.parsing import Request
 from lightmeter.comparing.compare import check_by_query, compare
 from lightmeter.errors import LightmeterError
+from lightmeter.results.conditions import condition_lines, failures, read_conditions
+from lightmeter.terms.notation import Condition
 from lightmeter.terms.plugins import foreign_code
 
 
@@ -28,11 +29,11 @@ def run(request: Request) -> int:
         raise LightmeterError(f"--resamples plays no part in --test {request.test}. Leave it out.")
     plugins = load_plugins(request)
     with foreign_code():
-        gates = read_gates(request.fail_if)
+        conditions = read_conditions(request.fail_if, read_measure_condition)
         measures = [read_measure(measure) for measure in request.measures]
         policy = None if request.policy is None else read_policy(request.policy, request.ties)
     check_by_query(measures)  # before anything that they need is required
-    _check_gates(gates, measures)
+    _check_conditions(conditions, measures)
     inputs = load_inputs(request, measures, [policy], plugins)
     collection = inputs.collection
     with Progress(quiet=request.quiet) as progress, foreign_code():
@@ -58,26 +59,27 @@ def run(request: Request) -> int:
             say(line)
     for line in weights_like_a_policy(collection, request.policy):
         say(line)
-    failures = [text for gate in gates for text in gate.failures_of_means(comparison)]
+    failed = list(failures(comparison, conditions))
     width = terminal_width() if request.output is None else None
     content = comparison.render(form, width=width, paths=unnamed_runs(request))
     try:
         write_content(request, content)
     except BrokenPipeError:  # whoever read has read enough; the manifest is written all the same
         leave_pipes()
-    conditions = {"fail_if": {"conditions": request.fail_if, "failed": failures}} if gates else {}
+    outcome = {"fail_if": {"conditions": request.fail_if, "failed": failed}} if conditions else {}
     write_manifest(
         request,
         comparison.manifest,
         inputs.files,
         started,
-        {"seed": comparison.plan.rng, **conditions},
+        {"seed": comparison.plan.rng, **outcome},
         within=inputs.within,
         result=comparison,
         context=rankings_of(request, collection, policy),
     )
-    tell(gates, failures, quiet=request.quiet)
-    return 3 if failures else 0
+    for line in condition_lines(conditions, failed, "run", quiet=request.quiet):
+        say(line)
+    return 3 if failed else 0
 
 
 def _refuse_weights_and_segments(request: Request) -> None:
@@ -95,11 +97,12 @@ def _refuse_weights_and_segments(request: Request) -> None:
         )
 
 
-def _check_gates(gates: list[Gate], measures: list[Any]) -> None:
+def _check_conditions(conditions: list[Condition], measures: list[Any]) -> None:
     """Conditions are about means that are shown; another measure would be one more test."""
-    for gate in gates:
-        if gate.measure not in measures:
+    for condition in conditions:
+        if condition.measure not in measures:
+            known = ", ".join(map(str, measures))
             raise LightmeterError(
-                f"--fail-if: {gate.measure} is not compared. Accepted: {', '.join(map(str, measures))}. Add -m for it, "
+                f"--fail-if: {condition.measure} is not compared. Accepted: {known}. Add -m for it, "
                 "or use 'lightmeter evaluate --fail-if'."
             )

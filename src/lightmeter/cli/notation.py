@@ -6,14 +6,13 @@ import re
 from typing import Any
 
 from lightmeter.errors import LightmeterError, TermError
+from lightmeter.terms.notation import Condition, parse_condition
 from lightmeter.terms.plugins import parse_term
 from lightmeter.terms.registry import aliases, registered
 from lightmeter.terms.term import Term
 
-SIGNS = ("<", "<=", ">", ">=", "==", "!=")
 #: as many of several measures in one text are written out
 _MOST = 10
-_SIGN_MEANT = {"=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "≤": "<=", "≥": ">=", "≠": "!="}
 #: Measures of other programs that lightmeter does not have, by those of its own that come near.
 _NEAREST = {
     "P@k, AP": "rprec rprecision rprecmult",
@@ -62,20 +61,13 @@ def read_policy(text: str, ties: str | None) -> Any:
     return policy
 
 
-def read_signed(text: str, read: Any) -> Any:
-    """A condition; where its sign is none, an error that lists the signs."""
+def read_measure_condition(text: str) -> Condition:
+    """A condition on a measure, such as ``nDCG@10 < 0.3``."""
     try:
-        return parse_term(text, read=read)
+        condition: Condition = parse_term(text, read=parse_condition)
     except TermError as error:
-        message = str(error)
-        if "cannot be read" in message or "not a condition" in message:
-            sign = re.search(r"=>|=<|<>|[≤≥≠]|(?<![<>=!])=(?!=)(?=\s*[-+.\d]+\s*$)", text)
-            hint = f" Write {_SIGN_MEANT[sign[0]]} instead of {sign[0]}." if sign else ""
-            message = (
-                f"{text!r} is not a condition. Accepted: a measure, a sign ({', '.join(SIGNS)}) and a number, such as "
-                f"nDCG@10 < 0.3.{hint}"
-            )
-        raise TermError(_inner(error) or message) from None
+        raise TermError(_inner(error) or str(error)) from None
+    return condition
 
 
 def foreign(text: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -12,11 +12,13 @@ import polars as pl
 from lightmeter.arrays import Floats
 from lightmeter.comparing.columns import Column
 from lightmeter.comparing.pairs import Plan
-from lightmeter.results.result import Result
+from lightmeter.data.attributes import UNKNOWN_GROUP
+from lightmeter.results.conditions import Checked
+from lightmeter.results.result import Result, run_and_group
 from lightmeter.results.sheet import Layout
 from lightmeter.results.table import Table
 from lightmeter.statistics.significance import asl_curve
-from lightmeter.terms.notation import parse
+from lightmeter.terms.notation import Condition, parse
 
 #: The columns of the one long table. ``kind`` says what a row is, and so which columns it fills.
 SCHEMA: dict[str, Any] = {
@@ -172,6 +174,24 @@ class Comparison(Table):
         from lightmeter.comparing.layout import layout
 
         return layout(self, width, paths)
+
+    def checked(self, condition: Condition) -> Iterator[Checked]:
+        """The means of the condition's measure over the queries that are defined for all runs."""
+        cells = [c for c in self.result.cells if c.measure == condition.measure]
+        groups = list(dict.fromkeys(c.group for c in cells))
+        if len(groups) > 1 and groups[-1] == UNKNOWN_GROUP:
+            groups.pop()
+        # the comparison's own reason is why there is no interval; this is why no query has a value
+        own = {(c.run, c.group): self.result.mean_of(c) for c in cells}
+        rows = self.means.filter(pl.col("measure") == str(condition.measure)).select("run", "group", "value")
+        for run, group, value in rows.iter_rows():
+            if group in groups:
+                mean = own[run, group]
+                reason = mean.reason if np.isnan(mean.value) else "no_common_query"
+                yield Checked(run_and_group(run, group), value, f"the mean is undefined ({reason})")
+        for group in groups:
+            if group not in rows["group"].to_list():
+                yield Checked(f"group {group}", None, "not every run has a value of it")
 
     def frame(self) -> pl.DataFrame:
         """Everything as one long table, ``kind`` telling the rows apart."""

@@ -12,14 +12,16 @@ import numpy as np
 import polars as pl
 
 from lightmeter.arrays import Booleans, Floats, Rng
+from lightmeter.data.attributes import UNKNOWN_GROUP
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError
+from lightmeter.results.conditions import Checked
 from lightmeter.results.mean import Mean
 from lightmeter.results.notes import result_notes
 from lightmeter.results.sheet import Entry, Layout, Sheet
 from lightmeter.results.table import Table, finite
 from lightmeter.results.text import printable, without_folder
-from lightmeter.terms.notation import parse
+from lightmeter.terms.notation import Condition, parse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -239,6 +241,15 @@ class Result(Table):
         squares = float((weight[good] * (value[good] - average) ** 2).sum())
         return Mean(average, se, int(good.sum()), reason, mass, squares)
 
+    def checked(self, condition: Condition) -> Iterator[Checked]:
+        """The means of the condition's measure for each run and group, but not of documents of unknown group."""
+        cells = [c for c in self.cells if c.measure == condition.measure]
+        last = {c.run: c for c in cells}
+        for cell in cells:
+            if cell.group != UNKNOWN_GROUP or cell is not last[cell.run]:
+                mean = self.mean_of(cell)
+                yield Checked(run_and_group(cell.run, cell.group), mean.value, f"the mean is undefined ({mean.reason})")
+
     def metadata(self) -> dict[str, Any]:
         """What a Parquet file says besides its table: conventions, manifest, and means that can be merged."""
         means = [
@@ -290,6 +301,11 @@ class Result(Table):
             (run, None, segment, str(c.measure), c.measure.attribute, c.group, m.value, m.se, m.n, m.reason)
             for segment, c, m in self._means(run)
         ]
+
+
+def run_and_group(run: str, group: str | None) -> str:
+    """A run, and a group of its documents, in words."""
+    return f"run {run}" + (f", group {group}" if group is not None else "")
 
 
 def _sheet(frame: pl.DataFrame) -> Sheet:
