@@ -40,9 +40,10 @@ format: $(VENV)/.installed-dev
 	@$(BIN)/python -m ruff check --fix .
 	@$(BIN)/python -m ruff format .
 
-# The public names: after a new measure, user model or other term.
+# What is generated from the classes, after a new measure, user model or other term: the public names, their types, docs.
 names: $(VENV)/.installed-dev
 	@$(BIN)/python tools/names.py
+	@$(BIN)/python docs/refresh.py
 
 bench: $(BENCH_VENV)/.installed
 	@$(BENCH_VENV)/bin/python benchmarks/run.py $(ARGS)
