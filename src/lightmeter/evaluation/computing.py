@@ -127,12 +127,12 @@ def _without_unjudged(context: Context, ranked: Ranked, judged: str | None) -> R
 def _whole_run(context: Context, measure: Measure, ranked: Ranked, counter: Counter) -> dict[str | None, Values]:
     """What is defined on whole policies; without an error where nothing is estimated."""
     with np.errstate(all="ignore"):
-        found = measure.of_run(context, ranked)
-    named = by_name(found)
+        computed_values = measure.of_run(context, ranked)
+    by_group = by_name(computed_values)
     if not ranked.sampled or mixture(context, ranked).exact.all():
-        named = {group: Values(values.value, values.reason) for group, values in named.items()}
+        by_group = {group: Values(values.value, values.reason) for group, values in by_group.items()}
     counter.step(len(ranked.offsets) - 1)
-    return {group: as_values(values) for group, values in named.items()}
+    return {group: as_values(values) for group, values in by_group.items()}
 
 
 def _by_blocks(context: Context, ranked: Ranked, plan: dict[Measure, Measure], counter: Counter) -> dict[Key, Values]:
@@ -194,48 +194,48 @@ def _by_query(context: Context, ranked: Ranked, values: Values) -> Values:
     out = Values(mean, se=None if mix.exact.all() else se)
     reasons = values.reasons()
     for reason in sorted({r for r in reasons if r is not None}):
-        mine = np.equal(reasons, reason)
+        selected = np.equal(reasons, reason)
         # a sample without a value leaves its query without one; a remark beside a value stays a remark
-        out.because(np.bincount(query[mine & np.isnan(values.value)], minlength=queries) > 0, reason)
-        out.because(np.bincount(query[mine], minlength=queries) > 0, reason, None)
+        out.because(np.bincount(query[selected & np.isnan(values.value)], minlength=queries) > 0, reason)
+        out.because(np.bincount(query[selected], minlength=queries) > 0, reason, None)
     return out
 
 
 def cells_of(
-    context: Context, run: str, measure: Measure, computed: Computed, here: Booleans, missing: Missing
+    context: Context, run: str, measure: Measure, computed: Computed, answered: Booleans, missing: Missing
 ) -> list[Cell]:
     if not measure.whole:
-        parts = [cells_of(context, run, m, computed, here, missing)[0].values for m in measure.components()]
+        parts = [cells_of(context, run, m, computed, answered, missing)[0].values for m in measure.components()]
         return [Cell(run, measure, None, measure.combine(parts))]
     if measure.across_queries:
-        return _reduced(context, run, measure, computed.rankings[measure], here, missing)
+        return _reduced(context, run, measure, computed.rankings[measure], answered, missing)
     evaluated = context.collection.evaluated
     out = []
     for (m, group), by_query in computed.values.items():
         if m != measure:
             continue
         reason = None if by_query.reason is None else by_query.reason[evaluated]
-        mine = Values(by_query.value[evaluated], reason, None if by_query.se is None else by_query.se[evaluated])
-        if not here.all():
-            gone = np.flatnonzero(~here)
-            mine.value, mine.reason = mine.value.copy(), mine.reasons().copy()
+        selected = Values(by_query.value[evaluated], reason, None if by_query.se is None else by_query.se[evaluated])
+        if not answered.all():
+            unanswered_at = np.flatnonzero(~answered)
+            selected.value, selected.reason = selected.value.copy(), selected.reasons().copy()
             if missing == "skip":
-                mine.value[gone], mine.reason[gone] = np.nan, "not_in_run"
+                selected.value[unanswered_at], selected.reason[unanswered_at] = np.nan, "not_in_run"
             else:
-                worst = measure.resolve(context).unanswered(context, evaluated[gone])
-                mine.value[gone], mine.reason[gone] = worst.value, worst.reasons()
-            if mine.se is not None:
-                mine.se = mine.se.copy()
-                mine.se[gone] = np.nan
-        out.append(Cell(run, measure, group, mine))
+                worst = measure.resolve(context).unanswered(context, evaluated[unanswered_at])
+                selected.value[unanswered_at], selected.reason[unanswered_at] = worst.value, worst.reasons()
+            if selected.se is not None:
+                selected.se = selected.se.copy()
+                selected.se[unanswered_at] = np.nan
+        out.append(Cell(run, measure, group, selected))
     return out
 
 
 def _reduced(
-    context: Context, run: str, measure: Measure, ranked: Ranked, here: Booleans, missing: Missing
+    context: Context, run: str, measure: Measure, ranked: Ranked, answered: Booleans, missing: Missing
 ) -> list[Cell]:
     """Cells of a measure that is reduced over queries: nothing by query, one value for any weights of them."""
-    reduction = Reduction(measure.resolve(context), context, ranked, here, missing)
-    values = Values(np.full(len(here), np.nan)).because(~here, "not_in_run").because(here, BY_QUERY)
+    reduction = Reduction(measure.resolve(context), context, ranked, answered, missing)
+    values = Values(np.full(len(answered), np.nan)).because(~answered, "not_in_run").because(answered, BY_QUERY)
     groups = reduction.groups()
     return [Cell(run, measure, g, values, reduction.of(g), reduction.error_of(g)) for g in groups]

@@ -43,13 +43,13 @@ def conventions(
     ties = str(getattr(policy, "ties", "docno"))
     number = sum(t.documents for t in tied.values())
     out["ties"] = f"{ties} ({_TIES[ties]}); {number} documents tied"
-    gone = {run: int((~here).sum()) for run, here in answered.items() if not here.all()}
+    unanswered = {run: int((~is_answered).sum()) for run, is_answered in answered.items() if not is_answered.all()}
     out["missing"] = f"{missing} ({_MISSING[missing]})" + "".join(
-        f"; {run} leaves {n} of {len(answered[run])} queries unanswered" for run, n in gone.items()
+        f"; {run} leaves {n} of {len(answered[run])} queries unanswered" for run, n in unanswered.items()
     )
     if context.collection.query_weight is not None:
-        asked = float(context.collection.query_weight[context.collection.evaluated].sum())
-        out["weights"] = f"means weigh a query as often as the sequence asks for it ({asked:g} requests)"
+        requests = float(context.collection.query_weight[context.collection.evaluated].sum())
+        out["weights"] = f"means weigh a query as often as the sequence asks for it ({requests:g} requests)"
     if depth is not None:
         out["depth"] = f"first {depth} ranks"
     if context.collection.judgments is not None:

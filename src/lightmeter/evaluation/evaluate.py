@@ -87,10 +87,10 @@ def evaluate(
         raise LightmeterError(
             f"evaluate was given a {type(collection).__name__}. Accepted: what lightmeter.load returns."
         )
-    asked = _measures(measures)
-    if not asked:
+    requested = _measures(measures)
+    if not requested:
         raise LightmeterError("no measure is asked for. Name at least one, such as nDCG@10.")
-    asked = list(dict.fromkeys(asked))
+    requested = list(dict.fromkeys(requested))
     choice("unknown", unknown, UNKNOWN)
     choice("missing", missing, MISSING)
     if depth is not None:
@@ -100,25 +100,25 @@ def evaluate(
     chosen = chosen_policy(policy, ties, collection)
     ranked, tied = _rank(collection, chosen, depth, every_query=False)
     context = Context(collection, ranked, chosen, unknown)
-    leaves = _leaves(asked)
-    parts = _parts(asked)
+    leaves = _leaves(requested)
+    parts = _parts(requested)
     _check_needs(collection, parts)
     plan = {m: m.resolve(context) for m in leaves}
     counter = Counter(progress, sum(work(plan.values(), r) for r in ranked.values()))
     cells: list[Cell] = []
     answered: dict[str, Booleans] = {}
     for name, one in ranked.items():
-        here = np.bincount(one.query, minlength=len(collection.queries))[collection.evaluated] > 0
-        answered[name] = here
-        if missing == "error" and not here.all():
-            gone = collection.queries[collection.evaluated[int(np.flatnonzero(~here)[0])]]
+        is_answered = np.bincount(one.query, minlength=len(collection.queries))[collection.evaluated] > 0
+        answered[name] = is_answered
+        if missing == "error" and not is_answered.all():
+            unanswered = collection.queries[collection.evaluated[int(np.flatnonzero(~is_answered)[0])]]
             raise LightmeterError(
-                f"run {name} does not answer query {gone!r}. Accepted with missing='error': a ranking of every query "
-                "evaluated."
+                f"run {name} does not answer query {unanswered!r}. Accepted with missing='error': a ranking of every "
+                "query evaluated."
             )
         computed = values_of_run(context, one, plan, counter, samples, rng)
-        for measure in asked:
-            cells += cells_of(context, name, measure, computed, here, missing)
+        for measure in requested:
+            cells += cells_of(context, name, measure, computed, is_answered, missing)
     segments = None if collection.segments is None else [collection.segments[q] for q in collection.evaluated]
     weight = None if collection.query_weight is None else collection.query_weight[collection.evaluated]
     how = how_computed(context, plan, samples, rng)
@@ -126,7 +126,7 @@ def evaluate(
         context, {m: m.resolve(context) for m in parts}, chosen, unknown, missing, depth, tied, answered
     )
     queries = [collection.queries[q] for q in collection.evaluated]
-    return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, asked, parts))
+    return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, requested, parts))
 
 
 def ranked_context(

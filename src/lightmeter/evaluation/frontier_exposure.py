@@ -75,9 +75,9 @@ def frontier_exposure(
         eps = np.where(judged >= 0, np.append(wanted.judged, 0.0)[judged], wanted.other[query])
         lengths = run.lengths
         at = np.arange(int(lengths.max(initial=0)))
-        there = at < lengths[:, None]
-        padded = np.full(there.shape, np.nan)
-        padded[there] = eps
+        present = at < lengths[:, None]
+        padded = np.full(present.shape, np.nan)
+        padded[present] = eps
         view = views(reader, len(at), cutoff)
         nearest = project(_far(padded, float(view.max(initial=0.0))) if np.isinf(scale) else scale * padded, view)
         known = np.array([reason is None for reason in wanted.reason])[query]
@@ -87,7 +87,7 @@ def frontier_exposure(
                 "run": pl.repeat(run.run.name, len(rows), dtype=pl.String, eager=True),
                 "query": names.gather(query),
                 "doc": run.run.doc.gather(rows),
-                "exposure": nearest[there],
+                "exposure": nearest[present],
             }
         )
         parts.append(frame.filter(known))

@@ -31,14 +31,14 @@ class Reduction:
     ----------
     measure
         The measure, resolved.
-    here
+    is_answered
         Which evaluated queries the run answers.
     """
 
     measure: Measure
     context: Context
     ranked: Ranked
-    here: Booleans
+    is_answered: Booleans
     missing: Missing
     _last: tuple[bytes, dict[str | None, Mean]] | None = field(default=None, repr=False)
     _errors: tuple[bytes, dict[str | None, float]] | None = field(default=None, repr=False)
@@ -46,8 +46,8 @@ class Reduction:
     def groups(self) -> list[str | None]:
         """The groups that it has values for, or None alone."""
         weight = self.context.collection.query_weight
-        every = np.ones(len(self.here)) if weight is None else weight[self.context.collection.evaluated]
-        return list(self.means(every))
+        weights = np.ones(len(self.is_answered)) if weight is None else weight[self.context.collection.evaluated]
+        return list(self.means(weights))
 
     def of(self, group: str | None) -> Callable[[Floats], Mean]:
         """The value of a group as a function of the weights."""
@@ -58,12 +58,12 @@ class Reduction:
         return partial(self._error, group)
 
     def _error(self, group: str | None, weight: Floats) -> float | None:
-        if self.missing == "zero" and (~self.here & (weight > 0)).any():
+        if self.missing == "zero" and (~self.is_answered & (weight > 0)).any():
             return None  # as in a mean: what is not answered has no error to speak of
         key = weight.tobytes()
         if self._errors is None or self._errors[0] != key:
             full = np.zeros(len(self.context.collection.queries))
-            full[self.context.collection.evaluated] = np.where(self.here, weight, 0.0)
+            full[self.context.collection.evaluated] = np.where(self.is_answered, weight, 0.0)
             with np.errstate(all="ignore"):
                 self._errors = (key, self.measure.across_error(self.context, self.ranked, full))
         se = self._errors[1].get(group)
@@ -82,24 +82,25 @@ class Reduction:
     def _means(self, weight: Floats) -> dict[str | None, Mean]:
         collection = self.context.collection
         all_count = self.measure.counts_unanswered and self.missing != "skip"
-        answered = weight if all_count else np.where(self.here, weight, 0.0)
+        answered = weight if all_count else np.where(self.is_answered, weight, 0.0)
         full = np.zeros(len(collection.queries))
         full[collection.evaluated] = answered
         with np.errstate(all="ignore"):
-            found = self.measure.across(self.context, self.ranked, full)
-        named = by_name(found)
-        gone = np.flatnonzero(~self.here & (weight > 0))
+            reduced = self.measure.across(self.context, self.ranked, full)
+        by_group = by_name(reduced)
+        unanswered_at = np.flatnonzero(~self.is_answered & (weight > 0))
         n, mass = int((answered > 0).sum()), float(answered.sum())
         out = {}
-        for group, values in named.items():
-            done = as_values(values)
-            value, reason = float(done.value[0]), done.reasons()[0]
+        for group, values in by_group.items():
+            checked = as_values(values)
+            value, reason = float(checked.value[0]), checked.reasons()[0]
             if not n or not full.any():
-                value, reason = np.nan, "not_in_run" if len(gone) else "no_query"
-            elif len(gone):
-                worst = self.measure.unanswered(self.context, collection.evaluated[gone]).value
+                value, reason = np.nan, "not_in_run" if len(unanswered_at) else "no_query"
+            elif len(unanswered_at):
+                worst = self.measure.unanswered(self.context, collection.evaluated[unanswered_at]).value
                 if self.missing == "zero" and not all_count and not np.isnan(worst).any():
-                    value = (mass * value + float((weight[gone] * worst).sum())) / (mass + float(weight[gone].sum()))
+                    lost = weight[unanswered_at]
+                    value = (mass * value + float((lost * worst).sum())) / (mass + float(lost.sum()))
                 reason = reason or "not_in_run"
             out[group] = Mean(value, None, 0 if np.isnan(value) else n, reason)
         return out

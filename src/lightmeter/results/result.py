@@ -14,7 +14,7 @@ import polars as pl
 from lightmeter.arrays import Booleans, Floats, Rng
 from lightmeter.data.attributes import UNKNOWN_GROUP
 from lightmeter.data.values import Values
-from lightmeter.errors import LightmeterError, TermError
+from lightmeter.errors import LightmeterError, TermError, suggest
 from lightmeter.results.conditions import Checked
 from lightmeter.results.mean import Mean
 from lightmeter.results.notes import result_notes
@@ -164,9 +164,7 @@ class Result(Table):
         ]
         if len(found) == 1:
             return found[0].values.value
-        from lightmeter.results.choosing import not_one_column
-
-        raise LightmeterError(not_one_column(self, wanted, run, group))
+        raise LightmeterError(_no_single_column(self, wanted, run, group))
 
     def compare(self, **options: Any) -> Comparison:
         """Test which runs differ: :func:`lightmeter.compare` with its options, but for which documents moved."""
@@ -206,11 +204,11 @@ class Result(Table):
         for run in self.runs:
             for measure in self.measures:
                 cells = [c for c in self.cells if c.run == run and c.measure == measure and c.group is not None]
-                found = [(self.mean_of(c).value, c.group) for c in cells if c.group != "unknown"]
-                found = [(value, group) for value, group in found if not np.isnan(value)]
-                if found:
-                    (low, lowest), (high, highest) = min(found), max(found, key=lambda pair: pair[0])
-                    rows.append((run, str(measure), measure.attribute, lowest, low, highest, high, len(found)))
+                means = [(self.mean_of(c).value, c.group) for c in cells if c.group != "unknown"]
+                means = [(value, group) for value, group in means if not np.isnan(value)]
+                if means:
+                    (low, lowest), (high, highest) = min(means), max(means, key=lambda pair: pair[0])
+                    rows.append((run, str(measure), measure.attribute, lowest, low, highest, high, len(means)))
         text, number = pl.String, pl.Float64
         schema = {"run": text, "measure": text, "attribute": text, "lowest": text, "low": number}
         return pl.DataFrame(rows, schema={**schema, "highest": text, "high": number, "groups": pl.Int64}, orient="row")
@@ -224,9 +222,9 @@ class Result(Table):
         good = inside & ~np.isnan(value)
         weight = np.ones(len(value)) if self.weight is None else self.weight
         if cell.across is not None:
-            asked = np.where(inside, weight, 0.0)
-            mean = cell.across(asked)
-            return mean if cell.error is None or np.isnan(mean.value) else replace(mean, se=cell.error(asked))
+            weights = np.where(inside, weight, 0.0)
+            mean = cell.across(weights)
+            return mean if cell.error is None or np.isnan(mean.value) else replace(mean, se=cell.error(weights))
         skipped = Counter(r for r in cell.values.reasons()[inside & ~good] if r is not None)
         reason = skipped.most_common(1)[0][0] if skipped else None
         mass = float(weight[good].sum())
@@ -334,3 +332,33 @@ def _errors(values: Values) -> Floats:
     """Standard errors, 0 where the rankings sampled have equal values and only their sum was rounded."""
     se = np.asarray(values.se, dtype=np.float64)
     return np.where(se <= _ROUNDING * np.abs(values.value), 0.0, se)
+
+
+def _no_single_column(result: Result, measure: str, run: str | None, group: str | None) -> str:
+    """The message where a measure, run and group name no column of values, or several.
+
+    Parameters
+    ----------
+    result
+        The result.
+    measure, run, group
+        The measure's notation; a run and a group, or None.
+    """
+    known: list[str] = list(dict.fromkeys(str(m) for m in result.measures))
+    if measure not in known:
+        return f"the result has no measure {measure!r}.{suggest(measure, known)} It has: {', '.join(known)}."
+    if run is not None and run not in result.runs:
+        run = str(run)
+        return f"the result has no run {run!r}.{suggest(run, result.runs)} It has: {', '.join(result.runs)}."
+    cells = [c for c in result.cells if str(c.measure) == measure and run in (None, c.run)]
+    groups = list(dict.fromkeys(c.group for c in cells if c.group is not None))
+    if group is not None and not groups:
+        return f"{measure} has no groups, and group {group!r} is asked for. Leave the group out."
+    if group is not None and group not in groups:
+        return f"{measure} has no group {group!r}.{suggest(group, groups)} It has: {', '.join(groups)}."
+    several = {"run": list(dict.fromkeys(c.run for c in cells)), "group": [] if group is not None else groups}
+    open_columns = {what: names for what, names in several.items() if len(names) > 1}
+    listed = "; ".join(f"{what}s {', '.join(names)}" for what, names in open_columns.items())
+    return (
+        f"{measure} has several columns of values. Name the {' and the '.join(open_columns)}. There are the {listed}."
+    )

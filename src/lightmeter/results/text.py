@@ -111,12 +111,12 @@ def without_folder(runs: Iterable[str], paths: Collection[str] | None = None) ->
     ({'runs/a.run': 'a.run', 'runs/b': 'runs/b'}, 'runs/')
     """
     runs = list(dict.fromkeys(runs))
-    cut = [r for r in runs if paths is None or r in paths]
-    folder = common_folder(cut) if cut else ""
-    made = {r: r.removeprefix(folder).lstrip("/") if r in cut else r for r in runs}
-    if not folder or len(set(made.values())) < len(runs):
+    paths_shown = [r for r in runs if paths is None or r in paths]
+    folder = common_folder(paths_shown) if paths_shown else ""
+    shown = {r: r.removeprefix(folder).lstrip("/") if r in paths_shown else r for r in runs}
+    if not folder or len(set(shown.values())) < len(runs):
         return {r: r for r in runs}, ""
-    return made, folder
+    return shown, folder
 
 
 def common_folder(paths: list[str]) -> str:
