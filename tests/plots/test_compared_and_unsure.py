@@ -12,9 +12,9 @@ from tests.plots.test_read_rightly import about, marks, nodes, titles
 
 import lightmeter as lm
 from lightmeter import plots
+from lightmeter.findings.attention import finding
+from lightmeter.findings.leaning import leaning_finding
 from lightmeter.plots import over_queries, theme
-from lightmeter.plots.leaning_in_words import leaning_finding
-from lightmeter.plots.looking_in_words import finding
 
 LEAN = "DeltaGF(by='side', positive='f', user=RBP(p=0.8))"
 MEAN = "MeanExposure(by='side', user=DCG(clip=False))"
@@ -210,8 +210,8 @@ def test_beside_is_centred(result: lm.Result) -> None:
 
 
 def test_names_keep_clear_of_the_medians() -> None:
-    from lightmeter.plots.by_query import medians
     from lightmeter.plots.labels import covered
+    from lightmeter.plots.query_marks import medians
 
     frame = pl.DataFrame({"x": [0.0, 0.5, 1.0], "y": [0.0, 0.5, 1.0]})
     _, taken = medians(frame, lm.ERR(), lm.AP(), ((0.0, 1.0), (0.0, 1.0)))

@@ -55,7 +55,7 @@ def test_finding_of_curves_flips() -> None:
 
 
 def test_share_of_the_curve_above_is_counted() -> None:
-    from lightmeter.plots.curves_in_words import finding
+    from lightmeter.findings.curves import finding
 
     # two straight lines that cross at x = .25: the first is above on the 74 places right of it, of 99
     frame = pl.DataFrame(

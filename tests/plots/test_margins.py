@@ -14,10 +14,10 @@ from tests.plots.test_read_rightly import about
 
 import lightmeter as lm
 from lightmeter import plots
+from lightmeter.findings.curves import finding as curves_finding
 from lightmeter.findings.language import TAU, counts, course, margin, margin_of
 from lightmeter.plots.agreement import tau_finding
 from lightmeter.plots.arrows import _effect, arrow_finding
-from lightmeter.plots.curves_in_words import finding as curves_finding
 from lightmeter.plots.distribution_at import finding as shares_finding
 from lightmeter.plots.exposure import exposure_finding
 from lightmeter.plots.randomisation import finding as random_finding

@@ -13,8 +13,8 @@ from tests.plots.test_read_rightly import about, marks, nodes
 import lightmeter as lm
 from lightmeter.findings.language import measured
 from lightmeter.plots import rules_in_words
-from lightmeter.plots.contours import SIDE, contours, to_pixels
 from lightmeter.plots.cutoffs import _where, four_fifths, reversal
+from lightmeter.plots.points import SIDE, contours, to_pixels
 
 
 @pytest.mark.parametrize("name", [n for n in PICTURES if n != "beside"])

@@ -13,7 +13,7 @@ from tests.plots.test_read_rightly import about, marks, nodes, titles
 
 import lightmeter as lm
 from lightmeter import plots
-from lightmeter.plots.policy_gaps import gap_finding, gaps_frame
+from lightmeter.findings.policies import gap_finding, gaps_frame
 
 PAIR = ["PlackettLuce", "RankTransposition"]
 RBP = "RBP(p=0.5)"

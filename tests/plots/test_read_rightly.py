@@ -13,8 +13,8 @@ from tests.plots.conftest import collection, ordered_runs, rows_with, run, title
 import lightmeter as lm
 from lightmeter import plots
 from lightmeter.findings.glossary import user_words
-from lightmeter.plots.contours import SIDE, contours, to_pixels
 from lightmeter.plots.labels import _box, around, covered, places
+from lightmeter.plots.points import SIDE, contours, to_pixels
 from lightmeter.plots.theme import text_width
 
 

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lightmeter as lm
+from lightmeter.findings.curves import _compared
 from lightmeter.findings.language import counts, course, margin_of
+from lightmeter.findings.leaning import leaning_finding
 from lightmeter.plots.agreement import tau_finding
 from lightmeter.plots.arrows import _effect, arrow_finding
-from lightmeter.plots.curves_in_words import _compared
 from lightmeter.plots.cutoffs import _mean_gap
 from lightmeter.plots.cutoffs import finding as cutoffs_finding
 from lightmeter.plots.exposure import exposure_finding
-from lightmeter.plots.leaning_in_words import leaning_finding
 from lightmeter.plots.scores import _apart, _best
 from lightmeter.plots.scores import finding as scores_finding
 from lightmeter.plots.significance import pair_finding, power_finding

@@ -15,9 +15,20 @@ from tests.plots.test_read_rightly import about, nodes
 
 import lightmeter as lm
 from lightmeter import plots
-from lightmeter.plots.by_query import REST, SPLIT, margin_of, margins_told, query_finding, query_layers, split_by
-from lightmeter.plots.contours import SIDE
-from lightmeter.plots.query_marks import _NEAR, marks_frame, named, unit_of
+from lightmeter.plots.points import SIDE
+from lightmeter.plots.query_marks import (
+    _NEAR,
+    REST,
+    SPLIT,
+    margin_of,
+    margins_told,
+    marks_frame,
+    named,
+    query_finding,
+    query_layers,
+    split_by,
+    unit_of,
+)
 
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 STEP = st.sampled_from([0.0, 0.04, 0.1, 0.2, 0.5, 0.9])

@@ -12,12 +12,11 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.findings.glossary import meanings, rules
 from lightmeter.findings.language import better_first, brief, counts, listed, margin_of, number, quoted, short_names
+from lightmeter.findings.means import NO_TEST
 from lightmeter.plots import theme
 from lightmeter.plots.chart import Chart, altair, inline, one_of
-from lightmeter.plots.contours import SIDE, to_pixels
 from lightmeter.plots.labels import along
-from lightmeter.plots.over_queries import NO_TEST
-from lightmeter.plots.points import axis, domain_of, points
+from lightmeter.plots.points import SIDE, axis, domain_of, points, to_pixels
 from lightmeter.plots.tradeoff import (
     best_corner,
     points_frame,

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.attention import ESTIMATED, finding, from_one
 from lightmeter.findings.glossary import user_words
 from lightmeter.findings.language import counted
 from lightmeter.models.users import User
 from lightmeter.plots import theme
 from lightmeter.plots.chart import Chart, altair, inline
-from lightmeter.plots.looking_in_words import ESTIMATED, finding, from_one
 from lightmeter.terms.notation import parse
 
 if TYPE_CHECKING:

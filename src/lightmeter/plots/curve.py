@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from lightmeter.errors import LightmeterError
+from lightmeter.findings.curves import BEST, MOST_INTERVALS, Panel, by_area, finding, told_of
 from lightmeter.findings.glossary import policy_words
 from lightmeter.findings.language import listed, number, short_names
 from lightmeter.plots import theme
 from lightmeter.plots.chart import Chart, altair, inline
-from lightmeter.plots.curves_in_words import BEST, MOST_INTERVALS, Panel, by_area, finding, told_of
 
 if TYPE_CHECKING:
     from lightmeter.sweeping.result import SweepResult

@@ -9,9 +9,9 @@ import polars as pl
 from lightmeter.errors import LightmeterError
 from lightmeter.findings.glossary import exposure_words, meanings, rules
 from lightmeter.findings.language import ALIKE, brief, counted, counts, group_name, listed, number, short_names
+from lightmeter.findings.means import INTERVAL, means_over_queries, why_none
 from lightmeter.plots import theme
 from lightmeter.plots.chart import Chart, altair, inline, measure_of, one_of
-from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.results.result import Result
 from lightmeter.results.text import printable
 

@@ -10,11 +10,11 @@ import polars as pl
 from lightmeter.errors import LightmeterError, suggest
 from lightmeter.findings.glossary import meanings, rules
 from lightmeter.findings.language import LITTLE, brief, counted, group_name, listed, margin_of, quoted, short_names
+from lightmeter.findings.leaning import EVEN, compared, leaning_finding, reaches
+from lightmeter.findings.means import INTERVAL, means_over_queries, why_none
 from lightmeter.measures.groups import DeltaGF
 from lightmeter.plots import theme
 from lightmeter.plots.chart import Chart, altair, inline, measure_of, one_of
-from lightmeter.plots.leaning_in_words import EVEN, compared, leaning_finding, reaches
-from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.results.result import Result
 
 #: Bars that have their name beside them.

@@ -23,9 +23,9 @@ from lightmeter.findings.language import (
     short_names,
     way,
 )
+from lightmeter.findings.means import INTERVAL, means_over_queries, why_none
 from lightmeter.plots import theme
 from lightmeter.plots.chart import Chart, altair, inline
-from lightmeter.plots.over_queries import INTERVAL, means_over_queries, why_none
 from lightmeter.results.result import Result
 
 if TYPE_CHECKING:

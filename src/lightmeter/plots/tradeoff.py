@@ -12,12 +12,11 @@ from lightmeter.arrays import Floats
 from lightmeter.errors import LightmeterError
 from lightmeter.findings.glossary import meanings, rules
 from lightmeter.findings.language import better_first, brief, counted, counts, listed, margin_of, number, short_names
+from lightmeter.findings.means import INTERVAL, NO_TEST, why_none
 from lightmeter.plots import theme
-from lightmeter.plots.by_query import margins_told, query_finding, query_layers
 from lightmeter.plots.chart import Chart, altair, measure_of, one_of
-from lightmeter.plots.contours import SIDE, contours, to_pixels
-from lightmeter.plots.over_queries import INTERVAL, NO_TEST, why_none
-from lightmeter.plots.points import crosses, domain_of, imbalance, points, reach, with_ends
+from lightmeter.plots.points import SIDE, contours, crosses, domain_of, imbalance, points, reach, to_pixels, with_ends
+from lightmeter.plots.query_marks import margins_told, query_finding, query_layers
 from lightmeter.results.result import Result
 
 #: Points that all get their name; of more, the notable ones.

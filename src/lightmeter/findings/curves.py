@@ -11,7 +11,7 @@ import polars as pl
 from lightmeter.arrays import Floats
 from lightmeter.findings.glossary import rules, user_words
 from lightmeter.findings.language import LITTLE, counted, counts, listed, number, percent, quoted, short_names
-from lightmeter.plots.policy_gaps import LEVEL, gaps_frame
+from lightmeter.findings.policies import LEVEL, gaps_frame
 from lightmeter.terms.notation import parse
 
 if TYPE_CHECKING:
