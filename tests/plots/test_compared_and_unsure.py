@@ -12,9 +12,10 @@ from tests.plots.test_read_rightly import about, marks, nodes, titles
 
 import lightmeter as lm
 from lightmeter import plots
+from lightmeter.findings import means
 from lightmeter.findings.attention import finding
 from lightmeter.findings.leaning import leaning_finding
-from lightmeter.plots import over_queries, theme
+from lightmeter.plots import theme
 
 LEAN = "DeltaGF(by='side', positive='f', user=RBP(p=0.8))"
 MEAN = "MeanExposure(by='side', user=DCG(clip=False))"
@@ -119,8 +120,8 @@ def test_why_there_is_no_interval_is_told() -> None:
 
 
 def test_many_queries_take_the_normal_interval(result: lm.Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(over_queries, "_MANY", 5)
-    made = over_queries.means_over_queries(result, result.measures[:1])
+    monkeypatch.setattr(means, "_MANY", 5)
+    made = means.means_over_queries(result, result.measures[:1])
     value = result.values("nDCG@5", "good")
     row = made.filter(pl.col("run") == "good").row(0, named=True)
     half = 1.959964 * float(np.std(value, ddof=1)) / len(value) ** 0.5

@@ -11,8 +11,8 @@ from tests.plots.test_every_picture import PICTURES
 from tests.plots.test_read_rightly import about, marks, nodes
 
 import lightmeter as lm
+from lightmeter.findings import glossary
 from lightmeter.findings.language import measured
-from lightmeter.plots import rules_in_words
 from lightmeter.plots.cutoffs import _where, four_fifths, reversal
 from lightmeter.plots.points import SIDE, contours, to_pixels
 
@@ -31,12 +31,12 @@ def test_rules_that_cannot_matter_are_left_out() -> None:
         "unknown": "uniform (counts for all values alike)",
         "unknown side": "x 0.0% of documents, 0.0% of exposure (exposure as 1/log2(rank + 1))",
     }
-    assert rules_in_words.rules(rules) == ""
+    assert glossary.rules(rules) == ""
     tied = rules | {"ties": "file (score descending, then file order); 10 documents tied"}
-    assert rules_in_words.rules(tied) == "equal scores as in the file"
+    assert glossary.rules(tied) == "equal scores as in the file"
     gone = rules | {"unknown side": "x 0.1% of documents, 0.0% of exposure (exposure as 1/log2(rank + 1))"}
-    assert rules_in_words.rules(gone) == "documents of unknown group count equally for every group"
-    assert rules_in_words.rules(gone | {"unknown": "drop (keeps its rank, belongs to no group)"}) == (
+    assert glossary.rules(gone) == "documents of unknown group count equally for every group"
+    assert glossary.rules(gone | {"unknown": "drop (keeps its rank, belongs to no group)"}) == (
         "documents of unknown group keep their rank and count for no group"
     )
 
@@ -55,7 +55,7 @@ def test_every_measure_has_a_meaning() -> None:
 
     for name in ("ERR", "GF", "EEL", "AP", "Gini", "logDP", "JME_II", "NDKL"):
         (measure,) = [e for e in entries_named(name) if e.kind == "measure"]
-        told = rules_in_words.meanings([lm.parse(measure.example, kind="measure")])
+        told = glossary.meanings([lm.parse(measure.example, kind="measure")])
         assert told.startswith(f"{name}: ")
         assert 8 < len(told) < 90, told
 
@@ -101,10 +101,10 @@ def test_four_fifths_are_told_apart_from_chance() -> None:
         made = {"cutoff": cutoff, "value": value, "high": high, "low": [0.0] * len(value)}
         return pl.DataFrame(made).with_columns(group=pl.lit("b"), reference=pl.lit("a"), even=pl.lit(1.0))
 
-    sure = "b is below four fifths at every cutoff; surely, with its whole band, at"
-    assert four_fifths(part([0.5, 0.7], [0.9, 0.95]), ["b"]) == f"{sure} none of 2 cutoffs with a band"
-    assert four_fifths(part([0.5, 0.7], [0.9, 0.75]), ["b"]) == f"{sure} 1 of 2 cutoffs with a band"
-    assert four_fifths(part([0.5, 0.7], [0.7, 0.75]), ["b"]) == f"{sure} all of 2 cutoffs with a band"
+    sure = "b is below four fifths at every cutoff; its whole band is at"
+    assert four_fifths(part([0.5, 0.7], [0.9, 0.95]), ["b"]) == f"{sure} none of the 2 cutoffs with a band"
+    assert four_fifths(part([0.5, 0.7], [0.9, 0.75]), ["b"]) == f"{sure} 1 of the 2 cutoffs with a band"
+    assert four_fifths(part([0.5, 0.7], [0.7, 0.75]), ["b"]) == f"{sure} all 2 cutoffs with a band"
     assert four_fifths(part([0.9, 0.9], [1.1, 1.1]), ["b"]) == "b is never below four fifths"
 
 

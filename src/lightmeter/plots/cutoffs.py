@@ -206,8 +206,8 @@ def four_fifths(frame: pl.DataFrame, groups: list[str]) -> str:
     sure, banded = int((firm < 0).fill_null(False).sum()), int(firm.is_not_null().sum())
     if not banded:
         return told
-    many = "none" if not sure else "all" if sure == banded else f"{sure}"
-    return f"{told}; surely, with its whole band, at {many} of {counted(banded, 'cutoff')} with a band"
+    some = f"{sure} of the" if 0 < sure < banded else "all" if sure else "none of the"
+    return f"{told}; its whole band is at {some} {counted(banded, 'cutoff')} with a band"
 
 
 def _worst(frame: pl.DataFrame, groups: list[str]) -> tuple[dict[str, pl.DataFrame], str, pl.DataFrame]:
