@@ -121,7 +121,7 @@ def mean_exposures(
     >>> mean_exposures(None, [3, 2, 1], groups=["m", "f", "m"], user="TopK(k=2)")
     {'m': 0.5, 'f': 1.0}
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
     return rows.means_by_group(quotient(rows.sums(rows.exposure(user, k)), rows.members()))
 
 
@@ -148,9 +148,9 @@ def exposure_ratio(
     >>> exposure_ratio(None, [3, 2, 1], groups=["m", "f", "m"], user="TopK(k=2)")
     0.5
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
     value, reason = rows.compared(ExposureRatio, rows.exposure(user, k), group, reference)
-    return mean("exposure_ratio", value, reason)
+    return _mean("exposure_ratio", value, reason)
 
 
 def exposure_gap(
@@ -176,9 +176,9 @@ def exposure_gap(
     >>> exposure_gap(None, [3, 2, 1], groups=["m", "f", "m"], user="TopK(k=2)", group="m", reference="f")
     -0.5
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
     value, reason = rows.compared(ExposureGap, rows.exposure(user, k), group, reference)
-    return mean("exposure_gap", value, reason)
+    return _mean("exposure_gap", value, reason)
 
 
 def exposure_per_merit_ratio(
@@ -205,9 +205,9 @@ def exposure_per_merit_ratio(
     >>> exposure_per_merit_ratio([1, 1, 0], [3, 2, 1], groups=["m", "f", "m"], user="TopK(k=2)")
     1.0
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, merit=True)
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, merit=True)
     value, reason = rows.compared(DTR, rows.exposure(user, k), group, reference)
-    return mean("exposure_per_merit_ratio", value, reason)
+    return _mean("exposure_per_merit_ratio", value, reason)
 
 
 def selection_rates(
@@ -230,7 +230,7 @@ def selection_rates(
     >>> selection_rates(None, [3, 2, 1], groups=["m", "f", "m"], k=2)
     {'m': 0.5, 'f': 1.0}
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="selection_rates")
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="selection_rates")
     return rows.means_by_group(quotient(rows.sums(rows.selected(k)), rows.members()))
 
 
@@ -256,9 +256,9 @@ def selection_rate_ratio(
     >>> selection_rate_ratio(None, [3, 2, 1], groups=["m", "f", "m"], k=2)
     0.5
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="selection_rate_ratio")
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="selection_rate_ratio")
     value, reason = rows.compared(ExposureRatio, rows.selected(k), group, reference)
-    return mean(
+    return _mean(
         "selection_rate_ratio",
         value,
         "nobody is selected of the group to compare with" if reason == NO_EXPOSURE else reason,
@@ -286,9 +286,9 @@ def abr(
     >>> abr(None, [2, 1], groups=["m", "f"])
     0.5
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
     value, reason = rows.compared(ExposureRatio, rows.exposure(RBP(p=0.5) if user is None else user, k))
-    return mean("abr", value, reason)
+    return _mean("abr", value, reason)
 
 
 def skew(
@@ -329,9 +329,11 @@ def skew(
     >>> skew(None, [4, 3, 2, 1], groups=["m", "m", "m", "f"], group="m", k=2)
     0.287682...
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="skew")
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="skew")
     values = rows.skews(k, target)[:, rows.code_of("group", group)]
-    return mean("skew", np.where(np.isfinite(values), values, np.nan), "the group has nobody there, or no target share")
+    return _mean(
+        "skew", np.where(np.isfinite(values), values, np.nan), "the group has nobody there, or no target share"
+    )
 
 
 def min_skew(
@@ -354,10 +356,10 @@ def min_skew(
     >>> min_skew(None, [4, 3, 2, 1], groups=["m", "f", "m", "f"], k=3)
     -0.405465...
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="min_skew")
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="min_skew")
     values = rows.skews(k, target)
     lowest = np.where(np.isnan(values), np.inf, values).min(axis=1)
-    return mean("min_skew", np.where(np.isfinite(lowest), lowest, np.nan), "a group has nobody among the first k")
+    return _mean("min_skew", np.where(np.isfinite(lowest), lowest, np.nan), "a group has nobody among the first k")
 
 
 def max_skew(
@@ -380,11 +382,11 @@ def max_skew(
     >>> max_skew(None, [4, 3, 2, 1], groups=["m", "f", "m", "f"], k=3)
     0.287682...
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="max_skew")
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties, needs_k="max_skew")
     values = rows.skews(k, target)
     highest = np.where(np.isnan(values), -np.inf, values).max(axis=1)
     reason = "a group without a target share, or nobody of a known group, is among the first k"
-    return mean("max_skew", np.where(np.isfinite(highest), highest, np.nan), reason)
+    return _mean("max_skew", np.where(np.isfinite(highest), highest, np.nan), reason)
 
 
 def ndkl(
@@ -411,7 +413,7 @@ def ndkl(
     >>> ndkl(None, [2, 1], groups=["m", "f"])
     0.425001...
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
     share, ranked = rows.target(target), rows.ranked
     top = ranked.rank <= (ranked.longest if k is None else k)
     value = divergences_of_prefixes.ndkl(ranked.rank[top], rows.query[top], rows.code[top], share, rows.weight[top])
@@ -419,7 +421,7 @@ def ndkl(
     reason = "nobody of a known group is ranked, or a group without a target share is"
     if undecided.any():
         reason = "equal scores of different groups leave prefixes open; give ties='order' or scores that differ"
-    return mean("ndkl", np.where(np.isfinite(value) & ~undecided, value, np.nan), reason)
+    return _mean("ndkl", np.where(np.isfinite(value) & ~undecided, value, np.nan), reason)
 
 
 def awrf(
@@ -446,13 +448,13 @@ def awrf(
     >>> awrf(None, [2, 1], groups=["m", "f"], user="TopK(k=2)")
     1.0
     """
-    rows = rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
+    rows = _rank_rows(y_true, y_score, groups, k, sample_weight, queries, ties)
     share = shares(rows.sums(rows.exposure(user, k)))
     some = ~np.isnan(share[:, 0])
     with np.errstate(divide="ignore", invalid="ignore"):
         value = 1.0 - _divergence(div).value(np.where(some[:, None], share, 0.0), rows.target(target))
     reason = "nobody of a known group has exposure, or a group without a target share has"
-    return mean("awrf", np.where(some & np.isfinite(value), value, np.nan), reason)
+    return _mean("awrf", np.where(some & np.isfinite(value), value, np.nan), reason)
 
 
 def ndcg(
@@ -483,7 +485,7 @@ def ndcg(
     >>> ndcg([0, 1], [2, 1])
     0.630929...
     """
-    rows = rank_rows(y_true, y_score, None, k, None, queries, ties, merit=True)
+    rows = _rank_rows(y_true, y_score, None, k, None, queries, ties, merit=True)
     gain = rows.merit
     value = np.bincount(rows.query, gain * rows.exposure(DCG(), k), minlength=rows.queries)
     ideal = np.lexsort((-gain, rows.query))
@@ -517,7 +519,7 @@ def row_exposure(
     >>> row_exposure([1, 3, 2], user="RBP(p=0.5)").tolist()
     [0.25, 1.0, 0.5]
     """
-    rows = rank_rows(None, y_score, None, k, None, queries, ties)
+    rows = _rank_rows(None, y_score, None, k, None, queries, ties)
     return rows.in_order_of_rows(rows.exposure(user, k))
 
 
@@ -534,7 +536,7 @@ def row_selected(y_score: ArrayLike, *, k: int, queries: ArrayLike | None = None
     >>> row_selected([1, 3, 2], k=2).tolist()
     [0.0, 1.0, 1.0]
     """
-    rows = rank_rows(None, y_score, None, k, None, queries, ties, needs_k="row_selected")
+    rows = _rank_rows(None, y_score, None, k, None, queries, ties, needs_k="row_selected")
     return rows.in_order_of_rows(rows.selected(k))
 
 
@@ -556,7 +558,7 @@ def mean_of_rows(y_true: Any, y_pred: ArrayLike, *, sample_weight: ArrayLike | N
     0.625
     """
     amount, weight = _amounts_of_rows(y_pred, sample_weight)
-    return mean(
+    return _mean(
         "mean_of_rows",
         quotient((amount * weight).sum(keepdims=True), weight.sum(keepdims=True)),
         "there is no row of weight",
@@ -581,18 +583,18 @@ def exposure_per_merit(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: A
     1.25
     """
     amount, weight = _amounts_of_rows(y_pred, sample_weight)
-    merit = amounts("y_true", y_true, len(amount)) * weight
+    merit = _amounts("y_true", y_true, len(amount)) * weight
     value = quotient((amount * weight).sum(keepdims=True), merit.sum(keepdims=True))
-    return mean("exposure_per_merit", value, "there is no merit, no label above 0")
+    return _mean("exposure_per_merit", value, "there is no merit, no label above 0")
 
 
 def _amounts_of_rows(y_pred: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Floats, Floats]:
-    rows = len(column_of("y_pred", y_pred))
-    amount = amounts("y_pred", y_pred, rows)
-    return amount, np.ones(rows) if sample_weight is None else amounts("sample_weight", sample_weight, rows)
+    rows = len(_column_of("y_pred", y_pred))
+    amount = _amounts("y_pred", y_pred, rows)
+    return amount, np.ones(rows) if sample_weight is None else _amounts("sample_weight", sample_weight, rows)
 
 
-def mean(name: str, values: Floats, reason: str) -> float:
+def _mean(name: str, values: Floats, reason: str) -> float:
     """The mean over the lists in which the metric is defined; NaN with a warning where there is none."""
     some = values[~np.isnan(values)]
     if len(some):
@@ -602,7 +604,7 @@ def mean(name: str, values: Floats, reason: str) -> float:
 
 
 @dataclass(frozen=True)
-class RankedRows:
+class _RankedRows:
     """Rows by query and falling score.
 
     Attributes
@@ -748,7 +750,7 @@ class RankedRows:
         return out
 
 
-def rank_rows(
+def _rank_rows(
     y_true: Any,
     y_score: Any,
     groups: Any,
@@ -759,7 +761,7 @@ def rank_rows(
     *,
     merit: bool = False,
     needs_k: str | None = None,
-) -> RankedRows:
+) -> _RankedRows:
     """Check the arguments that all metrics share, and rank the rows.
 
     ``merit``: ``y_true`` is read. ``needs_k`` names a metric that has no value without k.
@@ -770,7 +772,7 @@ def rank_rows(
     if k is not None:
         whole_number("k", k)
     source = Source("y_score")
-    score = numbers(column_of("y_score", y_score), "score", source, named=False).to_numpy()
+    score = numbers(_column_of("y_score", y_score), "score", source, named=False).to_numpy()
     if not len(score):
         raise LightmeterError("y_score is empty. Accepted: a score for each row, at least one.")
     query, count = _codes_of_queries(queries, len(score))
@@ -783,18 +785,18 @@ def rank_rows(
     names, code = ((), np.zeros(len(score), dtype=np.int64)) if groups is None else _groups(groups, len(score))
     weight = np.ones(len(score))
     if sample_weight is not None:
-        weight = amounts("sample_weight", sample_weight, len(score))
+        weight = _amounts("sample_weight", sample_weight, len(score))
         if not weight.any():
             raise LightmeterError("sample_weight is 0 throughout. Accepted: weights from 0 up, some above 0.")
     label = np.zeros(len(score))
     if merit:
         if y_true is None:
             raise LightmeterError("y_true is None. Accepted: a label for each row, 0 or 1, or a number from 0 up.")
-        label = amounts("y_true", y_true, len(score))
-    return RankedRows(ranked, count, names, code[ranked.order], weight[ranked.order], label[ranked.order])
+        label = _amounts("y_true", y_true, len(score))
+    return _RankedRows(ranked, count, names, code[ranked.order], weight[ranked.order], label[ranked.order])
 
 
-def column_of(what: str, given: Any) -> pl.Series:
+def _column_of(what: str, given: Any) -> pl.Series:
     """One value a row as a series: a list, an array, or a series of pandas, polars or whichever frame."""
     if given is None or isinstance(given, str | bytes | dict) or not hasattr(given, "__len__"):
         raise InputError(f"{what} is {_kind(given)}", accepted="one value a row: a list, an array or a series")
@@ -835,15 +837,15 @@ def _aligned(what: str, column: pl.Series, rows: int) -> pl.Series:
     return column
 
 
-def amounts(what: str, given: Any, rows: int) -> Floats:
-    column = _aligned(what, column_of(what, given), rows)
+def _amounts(what: str, given: Any, rows: int) -> Floats:
+    column = _aligned(what, _column_of(what, given), rows)
     return numbers(column, what, Source(what), least=0.0, named=False).to_numpy()
 
 
 def _codes_of_queries(queries: Any, rows: int) -> tuple[Integers, int]:
     if queries is None:
         return np.zeros(rows, dtype=np.int64), 1
-    column = _aligned("queries", column_of("queries", queries), rows)
+    column = _aligned("queries", _column_of("queries", queries), rows)
     if column.null_count():
         row = int(column.is_null().arg_max() or 0)
         raise InputError("the query is missing", where="queries", row=row, accepted="the query of every row")
@@ -884,8 +886,8 @@ def _group_column(given: Any) -> pl.Series:
     """The groups of each row; the columns of a frame are combined."""
     columns = getattr(given, "columns", None)
     if columns is None or not len(columns):
-        return column_of("groups", given)
-    parts = [column_of("groups", given[c]).cast(pl.String) for c in columns]
+        return _column_of("groups", given)
+    parts = [_column_of("groups", given[c]).cast(pl.String) for c in columns]
     frame = pl.DataFrame([p.alias(str(i)) for i, p in enumerate(parts)])
     known = [pl.when(pl.col(c).is_in(["", UNKNOWN])).then(None).otherwise(pl.col(c)) for c in frame.columns]
     return frame.select(pl.concat_str(known, separator=",", ignore_nulls=False).alias("groups")).to_series()
