@@ -797,9 +797,9 @@ def _rank_rows(
 
 
 def _column_of(what: str, given: Any) -> pl.Series:
-    """One value a row as a series: a list, an array, or a series of pandas, polars or whichever frame."""
+    """One value per row as a series, from a list, an array or a series of any frame."""
     if given is None or isinstance(given, str | bytes | dict) or not hasattr(given, "__len__"):
-        raise InputError(f"{what} is {_kind(given)}", accepted="one value a row: a list, an array or a series")
+        raise InputError(f"{what} is {_kind(given)}", accepted="one value per row: a list, an array or a series")
     shape = getattr(given, "shape", None)
     if shape is not None and len(shape) == 2 and shape[1] == 1:
         given = given.to_numpy().ravel() if hasattr(given, "to_numpy") else np.asarray(given).ravel()
@@ -807,7 +807,7 @@ def _column_of(what: str, given: Any) -> pl.Series:
     if shape is not None and len(shape) != 1:
         raise InputError(
             f"{what} has the shape {tuple(shape)}",
-            accepted="one value a row",
+            accepted="one value per row",
             hint="Of a classifier's probabilities give the column of the class that is to be ranked first"
             if what == "y_score"
             else None,
@@ -823,7 +823,7 @@ def _column_of(what: str, given: Any) -> pl.Series:
         return pl.Series(what, values)
     except (pl.exceptions.PolarsError, ValueError, TypeError, OverflowError) as error:
         raise InputError(
-            f"{what} cannot be read ({str(error).splitlines()[0]})", accepted="one value a row, of one type"
+            f"{what} cannot be read ({str(error).splitlines()[0]})", accepted="one value per row, of one type"
         ) from None
 
 
@@ -833,7 +833,7 @@ def _kind(given: Any) -> str:
 
 def _aligned(what: str, column: pl.Series, rows: int) -> pl.Series:
     if len(column) != rows:
-        raise LightmeterError(f"{what} has {len(column)} rows and y_score {rows}. Accepted: one value a row in both.")
+        raise LightmeterError(f"{what} has {len(column)} rows and y_score {rows}. Accepted: one value per row in both.")
     return column
 
 

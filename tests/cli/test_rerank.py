@@ -163,7 +163,7 @@ def test_refusals(arguments: list[str], message: str, lightmeter, folder: Path):
 
 
 def test_one_run_of_one_ranking(lightmeter, folder: Path):
-    assert "has several rankings a query" in lightmeter("rerank", "sampled.run", "--method", "Uniform").err
+    assert "has several rankings per query" in lightmeter("rerank", "sampled.run", "--method", "Uniform").err
     pl.concat([lm.sample(lm.load(run={n: {"q": ["d1"]}}), "Uniform", 1) for n in ("x", "y")]).drop("sample").write_csv(
         "two.csv"
     )

@@ -135,7 +135,7 @@ def test_sampled_and_several_runs_are_refused(
     drawn, two = tmp_path / "drawn.txt", tmp_path / "two.csv"
     assert main(["sample", files[0], "--policy", "Uniform", "--samples", "3", "-o", str(drawn)]) == 0
     assert main(["sample", str(drawn), "--policy", "Uniform"]) == 2
-    assert "has several rankings a query" in capsys.readouterr().err
+    assert "has several rankings per query" in capsys.readouterr().err
     two.write_text("run,query,doc,rank\na,q,x,1\nb,q,x,1\n")
     assert main(["sample", str(two), "--policy", "Uniform"]) == 2
     assert "has 2 runs (a, b). Accepted: one run" in capsys.readouterr().err

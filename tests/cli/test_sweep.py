@@ -44,7 +44,7 @@ def test_conventions_and_what_is_undefined_are_reported(lightmeter) -> None:
     assert done.code == 0
     assert {r["by"] for r in done.rows()} == {None, "gender"}
     for text in ("conventions: policy=RankTransposition from theta = 0 (uniform) to theta = 1 (static)", "drawn=",
-                 "4 rankings a query and parameter, seed 3; standard error".replace(";", ","), "no_frontier",
+                 "4 rankings per query and parameter, seed 3; standard error".replace(";", ","), "no_frontier",
                  "b.run 1", "Ideal(complete=False)", "bootstrap over queries"):  # fmt: skip
         assert text in done.err
     frontier = [r["value"] for r in done.rows() if r["measure"] in ("EEAUC_frontier", "EEAUC_share")]

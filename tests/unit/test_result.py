@@ -275,7 +275,7 @@ def test_policies() -> None:
         {"query": ["q"] * 3, "doc": ["a", "b", "a"], "score": [1.0, 1, 2], "sample": ["1", "2", "2"]}
     )
     c = lm.load(run=sampled, qrels={"q": {"a": 1}})
-    with pytest.raises(lm.LightmeterError, match="several rankings a query, so it is not static"):
+    with pytest.raises(lm.LightmeterError, match="several rankings per query, so it is not static"):
         lm.evaluate(c, ["RR"], policy="Static")
     assert "Samples(weight='sampling')" in lm.evaluate(c, ["RR"]).conventions["policy"]
     assert lm.evaluate(c, ["RR"], policy=lm.Samples(weight="probability")).cells[0].values.se is None
@@ -291,7 +291,7 @@ def test_policies() -> None:
             ["RR"],
             policy=lm.Samples(weight="count"),
         )
-    # one ranking a query may be taken as samples of one
+    # one ranking per query may be taken as samples of one
     assert lm.evaluate(lm.load(run={"q": ["a"]}, qrels={"q": {"a": 1}}), ["RR"], policy=lm.Samples()).cells[
         0
     ].values.value.tolist() == [1]

@@ -88,7 +88,7 @@ def how_computed(context: Context, plan: dict[Measure, Measure], samples: int, s
     drawn = [str(m) for m, r in plan.items() if not _exact(r, context)]
     out = {"exact": ", ".join(exact)} if exact else {}
     if drawn:
-        out["drawn"] = f"{', '.join(drawn)}: means over {samples} rankings a query, seed {seed}"
+        out["drawn"] = f"{', '.join(drawn)}: means over {samples} rankings per query, seed {seed}"
     return out
 
 

@@ -138,7 +138,7 @@ def ranked_context(
     *,
     every_query: bool = False,
 ) -> Context:
-    """The rankings that an evaluation with these options looks at, for whoever wants to look into them; with
+    """The rankings that an evaluation with these options looks at, to be looked into; with
     ``every_query`` those of queries that are not evaluated too.
     """
     chosen = chosen_policy(policy, ties, collection)
@@ -163,7 +163,7 @@ def _measure(given: Any) -> Measure:
 
 
 def chosen_policy(policy: Policy | str | type | None, ties: Ties | None, collection: Collection) -> Policy:
-    """The policy of a call, if it fits the runs; by default whichever they call for."""
+    """The policy of a call, if it fits the runs; by default the one that suits them."""
     if isinstance(policy, str):
         policy = parse(policy, kind="policy")
     if isinstance(policy, type) and issubclass(policy, Policy):
@@ -177,8 +177,8 @@ def chosen_policy(policy: Policy | str | type | None, ties: Ties | None, collect
         )
     if not isinstance(policy, Samples) and sampled:
         raise LightmeterError(
-            f"run {sampled[0]} has several rankings a query, so it is not static. Accepted: a run of one ranking a "
-            "query, or, where it is evaluated, policy=Samples()."
+            f"run {sampled[0]} has several rankings per query, so it is not static. Accepted: a run of one ranking "
+            "per query, or, where it is evaluated, policy=Samples()."
         )
     if ties is not None and not hasattr(policy, "ties"):
         raise LightmeterError(f"the policy {policy} takes no rule for ties, and ties={ties!r} is given. Leave it out.")

@@ -68,7 +68,9 @@ def frontier_exposure(
     parts = []
     for run in context.ranked.values():
         if run.sampled:
-            raise LightmeterError(f"run {run.run.name} has several rankings a query. Accepted: one ranking a query.")
+            raise LightmeterError(
+                f"run {run.run.name} has several rankings per query. Accepted: one ranking per query."
+            )
         rows = np.arange(len(run.run)) if run.order is None else run.order
         judged = run.judged_row()[rows]
         query = run.query[run.ranking_of_position]

@@ -33,7 +33,7 @@ def sample(
     policy
         A policy that makes rankings, such as ``PlackettLuce(alpha=1)``, or its notation.
     samples
-        Rankings a query.
+        Rankings per query.
     rng
         A seed, a generator that gives one, or None for a fresh one. The same seed gives the same rankings, whatever the
         number of threads.
@@ -50,7 +50,7 @@ def sample(
     Raises
     ------
     LightmeterError
-        Where the policy makes no rankings, or a run has several rankings a query already.
+        Where the policy makes no rankings, or a run has several rankings per query already.
 
     Examples
     --------

@@ -187,7 +187,9 @@ def exposure_gradient(
         raise TermError(f"the exposure for {reader} has no gradient here. Accepted: RBP, Cascade or ERR.")
     score = np.asarray(scores, dtype=np.float64)
     if score.ndim not in (1, 2) or np.isinf(score).any():
-        raise LightmeterError("the scores are no [n] or [queries, n] array of finite numbers (NaN for no document).")
+        raise LightmeterError(
+            "scores must be finite numbers of shape [n] or [queries, n], NaN where there is no document."
+        )
     grade = np.zeros(score.shape) if grades is None else np.asarray(grades, dtype=np.float64)
     if grade.shape != score.shape:
         raise LightmeterError(f"scores have the shape {score.shape} and grades {grade.shape}. Accepted: one shape.")

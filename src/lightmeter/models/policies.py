@@ -22,7 +22,7 @@ class Policy(Term, abstract=True):
 
     @property
     def stochastic(self) -> bool:
-        """Whether it makes rankings of its own out of one ranking a query."""
+        """Whether it makes rankings of its own out of one ranking per query."""
         return True
 
 

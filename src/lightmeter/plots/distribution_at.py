@@ -31,7 +31,7 @@ def shares_frame(context: Context, measure: Any, queries: list[str], runs: list[
     """A row a query, run and value: ``query, series, value, share``; of the target the series is null.
 
     The shares are those of the measure: of the first documents down to its cutoff, under the call's rule for unknown
-    memberships. Of several rankings a query the mean.
+    memberships. Of several rankings per query the mean.
     """
     attribute = context.collection.attribute(measure.by)
     rows: list[tuple[str, str | None, str, float]] = []

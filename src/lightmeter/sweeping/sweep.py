@@ -398,8 +398,8 @@ def _how(curves: list[Curve], seed: int, samples: int | None) -> dict[str, str]:
         worst = max((float(np.nanmax(np.concatenate(e), initial=0.0)) for e in errors), default=0.0)
         number = f"{min(paths)}" if min(paths) == max(paths) else f"{min(paths)} to {max(paths)}"
         out["drawn"] = (
-            f"{what(sampled)}: {number} rankings a query and parameter, seed {seed}; standard error of mean disparity "
-            f"and relevance at most {worst:.1e}" + ("" if samples is not None else " (asked for: 2.0e-03)")
+            f"{what(sampled)}: {number} rankings per query and parameter, seed {seed}; standard error of mean "
+            f"disparity and relevance at most {worst:.1e}" + ("" if samples is not None else " (asked for: 2.0e-03)")
         )
     return out
 
