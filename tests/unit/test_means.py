@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lightmeter as lm
 from lightmeter.errors import LightmeterError
-from lightmeter.results.mean import Mean
+from lightmeter.results.result import Mean
 
 QUERIES = st.lists(
     st.tuples(st.floats(-5, 5) | st.just(float("nan")), st.floats(0.1, 3), st.floats(0, 1), st.booleans()), min_size=1

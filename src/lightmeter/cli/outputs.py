@@ -109,8 +109,6 @@ def write_manifest(
         return
     from datetime import UTC, datetime
 
-    from lightmeter.evaluation.conventions import file_digests
-
     whole = {
         **manifest,
         "inputs": [*manifest["inputs"], *({"name": f, "files": [f]} for f in within)],
@@ -119,7 +117,7 @@ def write_manifest(
         "seconds": round(time.time() - started, 3),
         "seed": None,
         **more,
-        "files": file_digests([f for f in files if os.path.isfile(f)]),
+        "files": _file_digests([f for f in files if os.path.isfile(f)]),
     }
     if request.manifest is not None:
         write_whole(request.manifest, (json.dumps(whole, indent=2, ensure_ascii=False) + "\n").encode())
@@ -128,3 +126,17 @@ def write_manifest(
 
         content = content_of(result, context=None if context is None else context(), manifest=whole, people=people)
         write_whole(request.report, content)
+
+
+def _file_digests(files: list[str]) -> list[dict[str, Any]]:
+    """Size and SHA-256 of input files."""
+    import hashlib
+
+    out = []
+    for path in files:
+        digest = hashlib.sha256()
+        with open(path, "rb") as handle:
+            while chunk := handle.read(1 << 20):
+                digest.update(chunk)
+        out.append({"path": path, "bytes": os.path.getsize(path), "sha256": digest.hexdigest()})
+    return out

@@ -1,17 +1,15 @@
-"""The conventions in force and the manifest: every result says how it was made."""
+"""The conventions in force and the manifest: every result says how it was computed."""
 
 from __future__ import annotations
 
-import hashlib
-import os
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from lightmeter.arrays import Booleans
 from lightmeter.data.rankings import TieCount
 from lightmeter.measures.base import Measure
-from lightmeter.measures.context import Context
-from lightmeter.models.policies import Policy
+from lightmeter.measures.context import Context, Missing
 
 _TIES = {
     "docno": "score descending, then document id descending",
@@ -30,20 +28,18 @@ _MISSING = {"zero": "0, or the worst bound where lower is better", "skip": "left
 
 def conventions(
     context: Context,
-    plan: dict[Measure, Measure],
-    policy: Policy,
-    unknown: str,
-    missing: str,
+    resolved: dict[Measure, Measure],
+    missing: Missing,
     depth: int | None,
     tied: dict[str, TieCount],
     answered: dict[str, Booleans],
 ) -> dict[str, str]:
     """The rules of a call in words, for the line on standard error and the manifest."""
-    out = {"policy": str(policy)}
-    ties = str(getattr(policy, "ties", "docno"))
+    out = {"policy": str(context.policy)}
+    ties = str(getattr(context.policy, "ties", "docno"))
     number = sum(t.documents for t in tied.values())
     out["ties"] = f"{ties} ({_TIES[ties]}); {number} documents tied"
-    unanswered = {run: int((~is_answered).sum()) for run, is_answered in answered.items() if not is_answered.all()}
+    unanswered = {run: int((~queries).sum()) for run, queries in answered.items() if not queries.all()}
     out["missing"] = f"{missing} ({_MISSING[missing]})" + "".join(
         f"; {run} leaves {n} of {len(answered[run])} queries unanswered" for run, n in unanswered.items()
     )
@@ -54,15 +50,15 @@ def conventions(
         out["depth"] = f"first {depth} ranks"
     if context.collection.judgments is not None:
         out["unjudged"] = "not relevant; negative grades count as 0"
-    graded = [m for m in plan.values() if hasattr(m, "max_grade") or hasattr(getattr(m, "user", None), "max_grade")]
+    graded = [m for m in resolved.values() if hasattr(m, "max_grade") or hasattr(getattr(m, "user", None), "max_grade")]
     if graded and context.max_grade is not None:
         highest = {_max_grade(m, context) for m in graded}
         out["max_grade"] = (
             ", ".join(f"{g:g}" for g in sorted(highest)) + f" (highest in the judgments: {context.max_grade:g})"
         )
-    attributes = list(dict.fromkeys(m.attribute for m in plan if m.attribute is not None))
+    attributes = _attributes(resolved)
     if attributes:
-        out["unknown"] = f"{unknown} ({_UNKNOWN[unknown]})"
+        out["unknown"] = f"{context.unknown} ({_UNKNOWN[context.unknown]})"
     for by in attributes:
         cells = context.collection.attribute(by).cells
         if cells:
@@ -75,7 +71,7 @@ def conventions(
 
         targets = {
             str(target_term(getattr(m, "target", None), by, context.collection))
-            for m in plan.values()
+            for m in resolved.values()
             if m.attribute == by and _has_group_target(m)
         }
         if targets:
@@ -118,7 +114,7 @@ def version() -> str:
 def manifest(
     context: Context, rules: dict[str, str], tied: dict[str, TieCount], measures: list[Measure], parts: list[Measure]
 ) -> dict[str, Any]:
-    """How a result was made: version, inputs with sizes, conventions, counts of what was ignored."""
+    """How a result was computed: version, inputs with sizes, conventions, counts of what was ignored."""
     collection = context.collection
     return {
         "lightmeter": version(),
@@ -145,17 +141,6 @@ def manifest(
     }
 
 
-def _attributes(measures: list[Measure]) -> list[str]:
+def _attributes(measures: Iterable[Measure]) -> list[str]:
+    """The attributes that the measures look at, each once."""
     return list(dict.fromkeys(m.attribute for m in measures if m.attribute is not None))
-
-
-def file_digests(files: list[str]) -> list[dict[str, Any]]:
-    """Size and SHA-256 of input files, for the manifest of the command line."""
-    out = []
-    for path in files:
-        digest = hashlib.sha256()
-        with open(path, "rb") as handle:
-            while chunk := handle.read(1 << 20):
-                digest.update(chunk)
-        out.append({"path": path, "bytes": os.path.getsize(path), "sha256": digest.hexdigest()})
-    return out

@@ -12,7 +12,7 @@ from lightmeter.data.collection import Collection
 from lightmeter.data.rankings import Ranked, TieCount, Ties
 from lightmeter.data.run import Run
 from lightmeter.errors import LightmeterError, TermError, choice, seed, suggest, whole_number
-from lightmeter.evaluation.computing import Counter, Progress, cells_of, how_computed, values_of_run, work
+from lightmeter.evaluation.computing import Counter, Progress, cells_of, how_computed, steps_of, values_of_run
 from lightmeter.evaluation.conventions import conventions, manifest
 from lightmeter.measures.base import Measure
 from lightmeter.measures.context import MISSING, UNKNOWN, Context, Missing, Unknown
@@ -42,12 +42,12 @@ def evaluate(
     collection
         From :func:`lightmeter.load`.
     measures
-        Measures or their notation, such as ``"nDCG@10"``.
+        Measures, or their notation, such as ``"nDCG@10"``.
     policy
         How rankings are taken: ``Static()``, or ``Samples(weight=..)`` where a query has several; by default whichever
         the run calls for. Or how they are made: ``PlackettLuce(alpha=..)``, ``RankTransposition(theta=..)``,
         ``Uniform()``, ``Oracle()``, ``Static(ties='expected')``. Expected values of measures that are linear in
-        exposure, of EED and of EEL are then exact; others are means over drawn rankings, with a standard error.
+        exposure, of EED and of EEL are then exact; others are means over sampled rankings, with a standard error.
     ties
         Order of documents with equal scores: ``'docno'`` (score descending, then document id descending), ``'file'``
         or ``'error'``.
@@ -62,9 +62,9 @@ def evaluate(
         Sampled rankings per query and their seed (a number, a generator that gives one, or None for a fresh one), where
         a policy's expected value is not computed exactly.
     depth
-        Ranks of each ranking that are looked at at all; None for all.
+        How many ranks of each ranking are read; None for all.
     progress
-        Called with (done, total) now and then.
+        Called now and then with the steps done so far and the steps in all.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def evaluate(
     Raises
     ------
     LightmeterError
-        Where a measure is not known or needs what is not there.
+        Where a measure is not known, or needs data that the collection does not have.
 
     Examples
     --------
@@ -97,18 +97,17 @@ def evaluate(
         whole_number("depth", depth)
     whole_number("samples", samples)
     rng = seed(rng)
-    chosen = chosen_policy(policy, ties, collection)
-    ranked, tied = _rank(collection, chosen, depth, every_query=False)
-    context = Context(collection, ranked, chosen, unknown)
-    leaves = _leaves(requested)
+    policy = chosen_policy(policy, ties, collection)
+    ranked, tied = _rank(collection, policy, depth, every_query=False)
+    context = Context(collection, ranked, policy, unknown)
     parts = _parts(requested)
     _check_needs(collection, parts)
-    plan = {m: m.resolve(context) for m in leaves}
-    counter = Counter(progress, sum(work(plan.values(), r) for r in ranked.values()))
+    resolved = {m: m.resolve(context) for m in _leaves(requested)}
+    counter = Counter(progress, sum(steps_of(resolved.values(), rankings) for rankings in ranked.values()))
     cells: list[Cell] = []
     answered: dict[str, Booleans] = {}
-    for name, one in ranked.items():
-        is_answered = np.bincount(one.query, minlength=len(collection.queries))[collection.evaluated] > 0
+    for name, rankings in ranked.items():
+        is_answered = np.bincount(rankings.query, minlength=len(collection.queries))[collection.evaluated] > 0
         answered[name] = is_answered
         if missing == "error" and not is_answered.all():
             unanswered = collection.queries[collection.evaluated[int(np.flatnonzero(~is_answered)[0])]]
@@ -116,15 +115,13 @@ def evaluate(
                 f"run {name} does not answer query {unanswered!r}. Accepted with missing='error': a ranking of every "
                 "query evaluated."
             )
-        computed = values_of_run(context, one, plan, counter, samples, rng)
+        computed = values_of_run(context, rankings, resolved, counter, samples, rng)
         for measure in requested:
             cells += cells_of(context, name, measure, computed, is_answered, missing)
     segments = None if collection.segments is None else [collection.segments[q] for q in collection.evaluated]
     weight = None if collection.query_weight is None else collection.query_weight[collection.evaluated]
-    how = how_computed(context, plan, samples, rng)
-    rules = how | conventions(
-        context, {m: m.resolve(context) for m in parts}, chosen, unknown, missing, depth, tied, answered
-    )
+    rules = how_computed(context, resolved, samples, rng)
+    rules |= conventions(context, {m: m.resolve(context) for m in parts}, missing, depth, tied, answered)
     queries = [collection.queries[q] for q in collection.evaluated]
     return Result(queries, cells, answered, segments, weight, rules, manifest(context, rules, tied, requested, parts))
 
@@ -138,12 +135,13 @@ def ranked_context(
     *,
     every_query: bool = False,
 ) -> Context:
-    """The rankings that an evaluation with these options looks at, to be looked into; with
-    ``every_query`` those of queries that are not evaluated too.
+    """The rankings that an evaluation with these options is computed from.
+
+    With ``every_query`` the rankings of queries that are not evaluated are among them.
     """
-    chosen = chosen_policy(policy, ties, collection)
-    ranked, _ = _rank(collection, chosen, depth, every_query=every_query)
-    return Context(collection, ranked, chosen, unknown)
+    policy = chosen_policy(policy, ties, collection)
+    ranked, _ = _rank(collection, policy, depth, every_query=every_query)
+    return Context(collection, ranked, policy, unknown)
 
 
 def _measures(given: Any) -> list[Measure]:
@@ -190,7 +188,7 @@ def chosen_policy(policy: Policy | str | type | None, ties: Ties | None, collect
 def _rank(
     collection: Collection, policy: Policy, depth: int | None, *, every_query: bool
 ) -> tuple[dict[str, Ranked], dict[str, TieCount]]:
-    """Every run in rank order; nothing may depend on queries that are not evaluated."""
+    """Every run in rank order. Nothing may depend on queries that are not evaluated."""
     ranked, tied = {}, {}
     for name, run in collection.runs.items():
         ranked[name], tied[name] = Ranked.of(collection, run, policy.base_ties, depth, every_query=every_query)
@@ -198,7 +196,7 @@ def _rank(
 
 
 def _leaves(measures: Iterable[Measure]) -> list[Measure]:
-    """The measures to compute: components in place of the measures made of them."""
+    """The measures that are computed: a measure that is made of others is replaced by its components."""
     out: dict[Measure, None] = {}
     for measure in measures:
         for leaf in [measure] if measure.whole else _leaves(measure.components()):
@@ -207,7 +205,7 @@ def _leaves(measures: Iterable[Measure]) -> list[Measure]:
 
 
 def _parts(measures: Iterable[Measure]) -> list[Measure]:
-    """The measures with all their components in place of those made of them."""
+    """All measures without components, at any depth: the measures themselves, or what they are made of."""
     nested = [_parts(m.components()) or [m] for m in measures]
     return list(dict.fromkeys(m for some in nested for m in some))
 

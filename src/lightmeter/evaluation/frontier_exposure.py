@@ -1,4 +1,4 @@
-"""Exposures of points of the frontier, for the rankings of a collection."""
+"""The exposure that belongs to a point of the frontier, for the rankings of a collection."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ def frontier_exposure(
     cutoff: int | None = None,
     depth: int | None = None,
 ) -> pl.DataFrame:
-    """The exposure of a point of each query's frontier: the most relevance at its disparity that any policy has.
+    """The exposure of a point of each query's frontier: no policy has more relevance at the same disparity.
 
-    The achievable exposure nearest to ``scale`` times the target exposure of the documents that a run ranks.
+    It is the achievable exposure nearest to ``scale`` times the target exposure of the documents that a run ranks.
 
     Parameters
     ----------
     collection
         From :func:`lightmeter.load`, with judgments.
     user
-        A user who knows the rank only, such as ``RBP(p=0.5)``, or its notation.
+        A user model that depends on the rank only, such as ``RBP(p=0.5)``, or its notation.
     scale
-        From 0, all documents alike, to infinity, the most relevance there is; 1 has the least loss (EEL).
+        From 0, where all documents have equal exposure, to infinity, the most relevance there is; 1 has the least loss
+        (EEL).
     target
         ``Ideal()`` by default, or ``Ideal(complete=True)``.
     cutoff
-        Rank below which nothing is seen, or None.
+        The last rank that has exposure, or None.
     depth
-        The first documents of each ranking that take part; None: all.
+        How many documents of each ranking take part, from the first; None: all.
 
     Returns
     -------
     polars.DataFrame
-        ``run, query, doc, exposure``, for the queries that have a target; :func:`lightmeter.decompose` makes rankings
-        of it.
+        ``run, query, doc, exposure``, for the queries that have a target; :func:`lightmeter.decompose` turns it into
+        rankings.
 
     Examples
     --------
@@ -57,14 +58,14 @@ def frontier_exposure(
     >>> [lm.frontier_exposure(c, lm.RBP(p=0.5), s)["exposure"].to_list() for s in (0, 0.25, float("inf"))]
     [[0.75, 0.75], [0.625, 0.875], [0.5, 1.0]]
     """
-    reader = by_rank(user, "frontier_exposure")
-    goal = target if target is not None else Ideal()
-    if not isinstance(goal, Ideal):
-        raise TermError(f"the frontier is known for the target Ideal, and {goal} is given. Accepted: Ideal().")
+    model = by_rank(user, "frontier_exposure")
+    target = target if target is not None else Ideal()
+    if not isinstance(target, Ideal):
+        raise TermError(f"the frontier is known for the target Ideal, and {target} is given. Accepted: Ideal().")
     if not scale >= 0:
         raise LightmeterError(f"scale is {scale!r}. Accepted: a number from 0 to infinity.")
     context = ranked_context(collection, depth=depth, every_query=True)
-    wanted = target_exposure(context, goal, reader, cutoff)
+    target_exposures = target_exposure(context, target, model, cutoff)
     parts = []
     for run in context.ranked.values():
         if run.sampled:
@@ -74,15 +75,15 @@ def frontier_exposure(
         rows = np.arange(len(run.run)) if run.order is None else run.order
         judged = run.judged_row()[rows]
         query = run.query[run.ranking_of_position]
-        eps = np.where(judged >= 0, np.append(wanted.judged, 0.0)[judged], wanted.other[query])
+        exposure = np.where(judged >= 0, np.append(target_exposures.judged, 0.0)[judged], target_exposures.other[query])
         lengths = run.lengths
-        at = np.arange(int(lengths.max(initial=0)))
-        present = at < lengths[:, None]
+        ranks = np.arange(int(lengths.max(initial=0)))
+        present = ranks < lengths[:, None]
         padded = np.full(present.shape, np.nan)
-        padded[present] = eps
-        view = views(reader, len(at), cutoff)
+        padded[present] = exposure
+        view = views(model, len(ranks), cutoff)
         nearest = project(_far(padded, float(view.max(initial=0.0))) if np.isinf(scale) else scale * padded, view)
-        known = np.array([reason is None for reason in wanted.reason])[query]
+        known = np.array([reason is None for reason in target_exposures.reason])[query]
         names = pl.Series("query", collection.queries, dtype=pl.String)
         frame = pl.DataFrame(
             {
@@ -97,7 +98,7 @@ def frontier_exposure(
 
 
 def _far(target: Floats, most: float) -> Floats:
-    """Targets in the same order and further apart than any two views, whose projection is the oracle's exposure."""
+    """Targets in the same order, but further apart than any two views: they project to the oracle's exposure."""
     order = np.argsort(target, axis=1, kind="stable")
     rising = np.take_along_axis(target, order, axis=1)
     steps = np.zeros(target.shape)

@@ -1,4 +1,4 @@
-"""Rankings drawn from a policy, as a table that can be written and read back as a run."""
+"""Rankings sampled from a policy, as a table that can be written and read back as a run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def sample(
     depth: int | None = None,
     ties: Ties | None = None,
 ) -> pl.DataFrame:
-    """Draw rankings from a policy for every query of every run.
+    """Sample rankings from a policy for every query of every run.
 
-    The same rankings as :func:`lightmeter.evaluate` draws for the same policy, number, seed and depth.
+    They are the rankings that :func:`lightmeter.evaluate` samples for the same policy, number, seed and depth.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ def sample(
         raise LightmeterError(
             f"sample was given a {type(collection).__name__}. Accepted: what lightmeter.load returns."
         )
-    chosen = chosen_policy(policy, ties, collection)
-    if not chosen.stochastic:
+    policy = chosen_policy(policy, ties, collection)
+    if not policy.stochastic:
         raise TermError(
-            f"the policy {chosen} makes no rankings of its own, so none can be drawn. Accepted: PlackettLuce(alpha=1), "
+            f"the policy {policy} makes no rankings of its own, so none can be drawn. Accepted: PlackettLuce(alpha=1), "
             "RankTransposition(theta=0.5), Uniform, Oracle, Static(ties='expected')."
         )
-    if isinstance(chosen, Oracle) and collection.judgments is None:
+    if isinstance(policy, Oracle) and collection.judgments is None:
         raise LightmeterError("Oracle needs judgments. Give them with --qrels FILE (in Python: qrels=).")
     whole_number("samples", samples)
     if depth is not None:
@@ -79,21 +79,21 @@ def sample(
     rng = seed(rng)
     parts = []
     for run in collection.runs.values():
-        ranked, _ = Ranked.of(collection, run, chosen.base_ties, depth)
-        parts.append(_frame(run.name, sample_rankings(chosen, ranked, samples, rng), samples))
+        ranked, _ = Ranked.of(collection, run, policy.base_ties, depth)
+        parts.append(_frame(run.name, sample_rankings(policy, ranked, samples, rng), samples))
     return pl.concat(parts)
 
 
-def _frame(name: str, drawn: Ranked, samples: int) -> pl.DataFrame:
-    lengths = drawn.lengths
-    order = np.arange(len(drawn.run)) if drawn.order is None else drawn.order
-    queries = pl.Series("query", drawn.collection.queries, dtype=pl.String)
+def _frame(name: str, sampled: Ranked, samples: int) -> pl.DataFrame:
+    lengths = sampled.lengths
+    order = np.arange(len(sampled.run)) if sampled.order is None else sampled.order
+    queries = pl.Series("query", sampled.collection.queries, dtype=pl.String)
     return pl.DataFrame(
         {
             "run": pl.repeat(name, len(order), dtype=pl.String, eager=True),
-            "query": queries.gather(np.repeat(drawn.query, lengths)),
-            "doc": drawn.run.doc.gather(order),
-            "rank": np.arange(len(order)) - np.repeat(drawn.offsets[:-1], lengths) + 1,
+            "query": queries.gather(np.repeat(sampled.query, lengths)),
+            "doc": sampled.run.doc.gather(order),
+            "rank": np.arange(len(order)) - np.repeat(sampled.offsets[:-1], lengths) + 1,
             "sample": np.repeat(np.arange(len(lengths)) % samples + 1, lengths),
         }
     )

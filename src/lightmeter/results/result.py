@@ -1,7 +1,8 @@
-"""Results: a long table of values with reasons; means are derived from it, a manifest says how it was made."""
+"""Results: a long table of values with reasons; means are derived from it, a manifest says how it was computed."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -15,18 +16,16 @@ from lightmeter.arrays import Booleans, Floats, Rng
 from lightmeter.data.attributes import UNKNOWN_GROUP
 from lightmeter.data.values import Values
 from lightmeter.errors import LightmeterError, TermError, suggest
-from lightmeter.results.conditions import Checked
-from lightmeter.results.mean import Mean
-from lightmeter.results.notes import result_notes
 from lightmeter.results.sheet import Entry, Layout, Sheet
 from lightmeter.results.table import Table, finite
-from lightmeter.results.text import printable, without_folder
+from lightmeter.results.text import REASONS, printable, without_folder
 from lightmeter.terms.notation import Condition, parse
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lightmeter.comparing.comparison import Comparison
+    from lightmeter.results.conditions import Checked
 
 SCHEMA: dict[str, Any] = {
     "run": pl.String,
@@ -44,11 +43,75 @@ SCHEMA: dict[str, Any] = {
 
 #: standard errors up to this share of their value come from rounding
 _ROUNDING = 1e-13
+#: as many groups are named in one note
+_MOST_GROUPS = 5
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over queries.
+
+    Attributes
+    ----------
+    value
+        The mean of the queries that have a value; NaN where none has.
+    se
+        Its standard error where rankings are sampled, else None.
+    n
+        How many queries have a value.
+    reason
+        Why some have none: the most frequent reason, or None.
+    weight
+        The sum of the queries' weights; ``n`` where all weigh 1. None for a measure that is reduced over queries, which
+        is no mean.
+    squares
+        The weighted sum of squared deviations from the mean: ``sum_q w_q (x_q - value)^2``. None as ``weight``.
+    """
+
+    value: float
+    se: float | None
+    n: int
+    reason: str | None
+    weight: float | None = None
+    squares: float | None = None
+
+    def merge(self, other: Mean) -> Mean:
+        """The mean of the queries of both, which share none.
+
+        With weights a and b, means x and y: the mean is ``x + (y - x) b / (a + b)``, and the squared deviations add up
+        to ``A + B + (y - x)^2 a b / (a + b)`` (Chan, Golub and LeVeque 1983).
+
+        Raises
+        ------
+        LightmeterError
+            Where one of them is no mean: measures that are reduced over queries need the queries themselves.
+
+        Examples
+        --------
+        >>> both = Mean(0.5, None, 2, None, 2.0, 0.02).merge(Mean(0.8, None, 1, None, 1.0, 0.0))
+        >>> round(both.value, 12), both.n, both.weight, round(both.squares, 12)
+        (0.6, 3, 3.0, 0.08)
+        """
+        a, b = self.weight, other.weight
+        if a is None or b is None or self.squares is None or other.squares is None:
+            raise LightmeterError(
+                "a value of all queries together cannot be merged with another. Evaluate them at once."
+            )
+        if not a or not b:
+            kept = other if not a else self
+            reason = kept.reason or self.reason or other.reason
+            return Mean(kept.value, kept.se, kept.n, reason, kept.weight, kept.squares)
+        share, difference = b / (a + b), other.value - self.value
+        se = None
+        if self.se is not None or other.se is not None:  # values without a standard error are exact
+            se = math.hypot(a * (self.se or 0.0), b * (other.se or 0.0)) / (a + b)
+        squares = self.squares + other.squares + difference**2 * a * share
+        return Mean(self.value + difference * share, se, self.n + other.n, self.reason or other.reason, a + b, squares)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The values of one measure (and group) for one run: one a query.
+    """The values of one measure (and group) for one run, one per query.
 
     Attributes
     ----------
@@ -86,7 +149,7 @@ class Result(Table):
     conventions
         The rules in force, in words.
     manifest
-        How the result was made: version, inputs, conventions, counts of what was ignored.
+        How the result was computed: version, inputs, conventions, counts of what was ignored.
     """
 
     queries: list[str]
@@ -110,7 +173,7 @@ class Result(Table):
         return list(dict.fromkeys(c.measure for c in self.cells))
 
     def per_query(self) -> pl.DataFrame:
-        """One row a run, query, measure and group; columns as on the command line."""
+        """One row per run, query, measure and group; the columns are those of the command line."""
         frames = [self._queries_of(run) for run in self.runs]
         return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
 
@@ -120,7 +183,7 @@ class Result(Table):
         return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
     def frame(self, *, per_query: bool = False) -> pl.DataFrame:
-        """Means, with ``per_query`` each run's queries before them."""
+        """The means; with ``per_query`` the values of each run's queries stand before its means."""
         if not per_query:
             return self.mean()
         parts = []
@@ -133,10 +196,10 @@ class Result(Table):
         names, folder = without_folder(self.runs, paths)
         shown = self.renamed(names) if folder else self
         about = [f"runs are shown without {folder}"] if folder else []
-        return Layout([_sheet(shown.frame(**options))], [*result_notes(shown), *about])
+        return Layout([_sheet(shown.frame(**options))], [*_notes(shown), *about])
 
     def renamed(self, names: dict[str, str]) -> Result:
-        """The same values, runs under other names."""
+        """The same values, with other names for the runs."""
         cells = [replace(c, run=names.get(c.run, c.run)) for c in self.cells]
         answered = {names.get(run, run): which for run, which in self.answered.items()}
         return replace(self, cells=cells, answered=answered)
@@ -146,7 +209,7 @@ class Result(Table):
         return super().to_pandas(**{"per_query": True} | options)
 
     def values(self, measure: Any, run: str | None = None, group: str | None = None) -> Floats:
-        """The values of one measure, one a query, NaN where undefined.
+        """The values of one measure, one per query, NaN where undefined.
 
         Parameters
         ----------
@@ -155,16 +218,16 @@ class Result(Table):
         run, group
             Which run (may be left out where there is one) and group.
         """
-        wanted = measure.__name__ if isinstance(measure, type) else str(measure)
-        if isinstance(measure, str) and all(str(c.measure) != wanted for c in self.cells):
+        notation = measure.__name__ if isinstance(measure, type) else str(measure)
+        if isinstance(measure, str) and all(str(c.measure) != notation for c in self.cells):
             with suppress(TermError):  # the same measure, its parameters in another order or its defaults spelt out
-                wanted = str(parse(measure, kind="measure"))
-        found = [
-            c for c in self.cells if str(c.measure) == wanted and run in (None, c.run) and group in (None, c.group)
+                notation = str(parse(measure, kind="measure"))
+        cells = [
+            c for c in self.cells if str(c.measure) == notation and run in (None, c.run) and group in (None, c.group)
         ]
-        if len(found) == 1:
-            return found[0].values.value
-        raise LightmeterError(_no_single_column(self, wanted, run, group))
+        if len(cells) == 1:
+            return cells[0].values.value
+        raise LightmeterError(_no_single_column(self, notation, run, group))
 
     def compare(self, **options: Any) -> Comparison:
         """Test which runs differ: :func:`lightmeter.compare` with its options, but for which documents moved."""
@@ -204,7 +267,7 @@ class Result(Table):
         for run in self.runs:
             for measure in self.measures:
                 cells = [c for c in self.cells if c.run == run and c.measure == measure and c.group is not None]
-                means = [(self.mean_of(c).value, c.group) for c in cells if c.group != "unknown"]
+                means = [(self.mean_of(c).value, c.group) for c in cells if c.group != UNKNOWN_GROUP]
                 means = [(value, group) for value, group in means if not np.isnan(value)]
                 if means:
                     (low, lowest), (high, highest) = min(means), max(means, key=lambda pair: pair[0])
@@ -214,33 +277,36 @@ class Result(Table):
         return pl.DataFrame(rows, schema={**schema, "highest": text, "high": number, "groups": pl.Int64}, orient="row")
 
     def mean_of(self, cell: Cell, where: Booleans | None = None) -> Mean:
-        """The mean of a cell over its defined queries (those ``where``); of a measure that is reduced over queries its
-        one value for them.
+        """The mean of a cell over its defined queries, or over those of them that ``where`` selects.
+
+        For a measure that is reduced over queries it is the one value for them.
         """
         value = cell.values.value
         inside = np.ones(len(value), dtype=bool) if where is None else where
-        good = inside & ~np.isnan(value)
+        defined = inside & ~np.isnan(value)
         weight = np.ones(len(value)) if self.weight is None else self.weight
         if cell.across is not None:
             weights = np.where(inside, weight, 0.0)
             mean = cell.across(weights)
             return mean if cell.error is None or np.isnan(mean.value) else replace(mean, se=cell.error(weights))
-        skipped = Counter(r for r in cell.values.reasons()[inside & ~good] if r is not None)
+        skipped = Counter(r for r in cell.values.reasons()[inside & ~defined] if r is not None)
         reason = skipped.most_common(1)[0][0] if skipped else None
-        mass = float(weight[good].sum())
+        mass = float(weight[defined].sum())
         if not mass:
             return Mean(float("nan"), None, 0, reason or "no_query", 0.0, 0.0)
         se = None
         if cell.values.se is not None:
-            known = _errors(cell.values)[good]
+            known = _errors(cell.values)[defined]
             if not np.isnan(known).any():
-                se = float(np.sqrt((weight[good] ** 2 * known**2).sum()) / mass)
-        average = float((weight[good] * value[good]).sum() / mass)
-        squares = float((weight[good] * (value[good] - average) ** 2).sum())
-        return Mean(average, se, int(good.sum()), reason, mass, squares)
+                se = float(np.sqrt((weight[defined] ** 2 * known**2).sum()) / mass)
+        average = float((weight[defined] * value[defined]).sum() / mass)
+        squares = float((weight[defined] * (value[defined] - average) ** 2).sum())
+        return Mean(average, se, int(defined.sum()), reason, mass, squares)
 
     def checked(self, condition: Condition) -> Iterator[Checked]:
-        """The means of the condition's measure for each run and group, but not of documents of unknown group."""
+        """The means of the condition's measure for each run and group, except documents of unknown group."""
+        from lightmeter.results.conditions import Checked
+
         cells = [c for c in self.cells if c.measure == condition.measure]
         last = {c.run: c for c in cells}
         for cell in cells:
@@ -249,7 +315,7 @@ class Result(Table):
                 yield Checked(run_and_group(cell.run, cell.group), mean.value, f"the mean is undefined ({mean.reason})")
 
     def metadata(self) -> dict[str, Any]:
-        """What a Parquet file says besides its table: conventions, manifest, and means that can be merged."""
+        """What a Parquet file says besides its table: the conventions, the manifest, and means that can be merged."""
         means = [
             {"run": cell.run, "segment": segment, "measure": str(cell.measure), "group": cell.group} | asdict(mean)
             for run in self.runs
@@ -361,4 +427,106 @@ def _no_single_column(result: Result, measure: str, run: str | None, group: str 
     listed = "; ".join(f"{what}s {', '.join(names)}" for what, names in open_columns.items())
     return (
         f"{measure} has several columns of values. Name the {' and the '.join(open_columns)}. There are the {listed}."
+    )
+
+
+def _notes(result: Result) -> list[str]:
+    """Lines below a table: how many queries, what is undefined and why."""
+    sampled = any(c.values.se is not None and not np.isnan(c.values.se).all() for c in result.cells)
+    error = ["± is the standard error of what is estimated from sampled rankings"] if sampled else []
+    return [*_counts(result), *_answered(result), *_directions(result), *error, *_across(result), *_reasons(result)]
+
+
+def _across(result: Result) -> list[str]:
+    """Which measures have one value for all queries, and why it is undefined or what it leaves out."""
+    lines = []
+    for measure in dict.fromkeys(c.measure for c in result.cells if c.across is not None):
+        lines.append(f"{measure}: one value for all queries together, and none per query")
+        for cell in (c for c in result.cells if c.measure == measure):
+            reason = result.mean_of(cell).reason
+            if reason is not None:
+                where = ", ".join(filter(None, [cell.run, cell.group]))
+                lines.append(f"{measure}: {reason} ({REASONS.get(reason, reason)}): {where}")
+    return lines
+
+
+def _counts(result: Result) -> list[str]:
+    """n, and where it is less than the number of queries."""
+    total = len(result.queries)
+    less: dict[tuple[str, str | None, int], list[str]] = {}
+    for cell in result.cells:
+        n = result.mean_of(cell).n if cell.across is not None else int((~np.isnan(cell.values.value)).sum())
+        if n < total:
+            less.setdefault((str(cell.measure), cell.group, n), []).append(cell.run)
+    groups: dict[tuple[str, int, str], list[str]] = {}
+    for (measure, group, n), runs in less.items():
+        groups.setdefault((measure, n, _runs(result, runs)), []).extend([] if group is None else [group])
+    lines = [f"n = {total} {'query' if total == 1 else 'queries'}" + (", except:" if less else "")]
+    return lines + [f"  n = {n} for {_titled(measure, names)}: {runs}" for (measure, n, runs), names in groups.items()]
+
+
+def _titled(measure: str, groups: list[str]) -> str:
+    return f"{measure} {_shortened(groups)}" if groups else measure
+
+
+def _answered(result: Result) -> list[str]:
+    total = len(result.queries)
+    counts = {run: int(answered.sum()) for run, answered in result.answered.items()}
+    if all(n == total for n in counts.values()):
+        queries = {1: "the query", 2: "both queries"}.get(total, f"all {total} queries")
+        return [f"{'every run' if len(counts) > 1 else 'the run'} answers {queries}"]
+    return [f"queries answered, of {total}: " + ", ".join(f"{run} {n}" for run, n in counts.items())]
+
+
+def _directions(result: Result) -> list[str]:
+    """Which way is better, by the names of the measures."""
+    ways = {
+        way: list(dict.fromkeys(type(m).__name__ for m in result.measures if m.better == way))
+        for way in ("higher", "lower")
+    }
+    lines = [f"{way} is better: {', '.join(names)}" for way, names in ways.items() if names]
+    return ["; ".join(lines)] if lines else []
+
+
+def _reasons(result: Result) -> list[str]:
+    """One line per measure and reason: what is undefined, and what has a value nevertheless."""
+    counted: dict[tuple[str, str | None, str, bool], Counter[str]] = {}
+    for cell in result.cells:
+        if cell.values.reason is None or cell.across is not None:
+            continue
+        reasons = cell.values.reason
+        with_reason = np.array([r is not None for r in reasons], dtype=bool)
+        undefined_values = np.isnan(cell.values.value[with_reason]).tolist()
+        for (reason, undefined), n in Counter(
+            zip(reasons[with_reason].tolist(), undefined_values, strict=True)
+        ).items():
+            counted.setdefault((str(cell.measure), cell.group, str(reason), undefined), Counter())[cell.run] += n
+    alike: dict[tuple[str, str, bool, str], list[str]] = {}
+    for (measure, group, reason, undefined), counts in counted.items():
+        key = measure, reason, undefined, _numbers(result, counts)
+        alike.setdefault(key, []).extend([] if group is None else [group])
+    lines = []
+    for (measure, reason, undefined, numbers), groups in alike.items():
+        words = f"{reason} ({REASONS[reason]})" if reason in REASONS else reason
+        what = "undefined, " if undefined else "counted nevertheless, "
+        what = "" if undefined and reason == "undefined" else what  # once will do
+        each = "for each, " if len(groups) > 1 else ""
+        lines.append(f"{_titled(measure, groups)}: {what}{words}: {each}{numbers}")
+    return lines
+
+
+def _numbers(result: Result, counts: dict[str, int]) -> str:
+    if len(counts) == len(result.runs) and len(set(counts.values())) == 1:
+        n = next(iter(counts.values()))
+        return f"{n} {'queries' if n > 1 else 'query'}" + (" in each run" if len(counts) > 1 else "")
+    return "queries " + ", ".join(f"{run} {n}" for run, n in counts.items())
+
+
+def _runs(result: Result, runs: list[str]) -> str:
+    return "every run" if len(runs) == len(result.runs) else ", ".join(runs)
+
+
+def _shortened(names: list[str]) -> str:
+    return ", ".join(names[:_MOST_GROUPS]) + (
+        f" and {len(names) - _MOST_GROUPS} more" if len(names) > _MOST_GROUPS else ""
     )

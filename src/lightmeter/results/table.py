@@ -48,7 +48,7 @@ class Table:
     conventions
         The rules in force, in words.
     manifest
-        How the result was made.
+        How the result was computed.
     """
 
     conventions: dict[str, str]

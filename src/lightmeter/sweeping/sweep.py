@@ -308,16 +308,7 @@ def _conventions_and_manifest(
         for make in (EED, EER)
     }
     answered = {c.run: ~np.isnan(c.points.eed[:, 0]) for c in curves}
-    rules = conventions(
-        context,
-        measures,
-        context.policy,
-        context.unknown,
-        missing,
-        depth,
-        tied,
-        answered,
-    )
+    rules = conventions(context, measures, missing, depth, tied, answered)
     rules["policy"] = ", ".join(f"{f.name} from {_end(f, 0)} (uniform) to {_end(f, 1)} (static)" for f in families)
     rules["missing"] = f"{missing} ({_MISSING[missing]})" + rules["missing"].partition(")")[2]
     rules["depth"] = "whole rankings" if depth is None else f"first {depth} ranks are the candidates"
