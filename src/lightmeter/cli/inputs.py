@@ -18,7 +18,6 @@ from lightmeter.data.collection import Collection
 from lightmeter.data.loading import load
 from lightmeter.errors import LightmeterError
 from lightmeter.io.files import check_not_input
-from lightmeter.io.groups import KINDS
 from lightmeter.io.judgments import read_judgments
 from lightmeter.io.runs import read_runs
 from lightmeter.io.sources import split_kind, split_name
@@ -141,7 +140,7 @@ def _named_files(request: Request, collection: Collection) -> list[str]:
     """All files that were named or read."""
     single = [request.qrels, request.intents, request.intent_probabilities, request.sequence, request.queries]
     several = [*request.runs, *request.groups, *request.targets]
-    named = [split_kind(split_name(text)[1], KINDS)[0] for text in [*filter(None, single), *several]]
+    named = [split_kind(split_name(text)[1])[0] for text in [*filter(None, single), *several]]
     plugins = [p for p in request.plugins if p.endswith(".py")]
     return list(dict.fromkeys([*(f for s in collection.inputs for f in s.files), *named, *plugins]))
 

@@ -10,7 +10,6 @@ from lightmeter.cli.inputs import with_components
 from lightmeter.data.collection import Collection
 from lightmeter.data.ids import distinct
 from lightmeter.models.policies import Samples
-from lightmeter.models.targets import Target
 from lightmeter.results.result import Result
 
 _FEW = 3
@@ -60,13 +59,14 @@ def targets_of(collection: Collection, result: Result) -> dict[str, str]:
     measures: dict[str, dict[str, list[str]]] = {}
     for measure in dict.fromkeys(with_components(result.measures)):
         by, target = measure.attribute, getattr(measure, "target", _NO_TARGET)
-        of_groups = target is None or isinstance(target, str) or (isinstance(target, Target) and target.of_groups)
-        if by is None or not of_groups:
+        if by is None or target is _NO_TARGET:
             continue
         from lightmeter.measures.exposure import ExposureMeasure
         from lightmeter.measures.group_targets import target_term
+        from lightmeter.models.targets import Target
 
-        if isinstance(measure, ExposureMeasure):
+        of_groups = target is None or isinstance(target, str) or (isinstance(target, Target) and target.of_groups)
+        if isinstance(measure, ExposureMeasure) or not of_groups:
             continue
         measures.setdefault(by, {}).setdefault(str(target_term(target, by, collection)), []).append(str(measure))
     return {

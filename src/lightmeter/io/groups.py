@@ -180,7 +180,7 @@ def _label(source: Any) -> str:
 def _spec(source: Any) -> tuple[str | None, str, str | None]:
     """Name, path and kind."""
     name, path = split_name(source)
-    path, kind = split_kind(path, KINDS)
+    path, kind = split_kind(path)
     return name, path, kind or ("gmemb" if path.endswith((".gmemb", ".gmemb.gz", ".gmemb.zst")) else None)
 
 
@@ -480,7 +480,6 @@ _SPECIAL: dict[str, Callable[[str, str, Options], AttributeTable]] = {
     "gains": _gains,
     "annotations": _annotations,
 }
-KINDS = ("bias", "gains", "annotations", "gmemb")
 
 
 # columns of a run

@@ -23,7 +23,6 @@ from lightmeter.io.columns import (
 )
 from lightmeter.io.forms import Column, Columns, Form, check, grades
 from lightmeter.io.frames import dict_table
-from lightmeter.io.jsonl import read_objects
 from lightmeter.io.sources import add_counts, is_path, one_file, parts, split_name
 from lightmeter.io.tables import IntentTable, JudgmentTable, RunTable, Source, Table, TargetTable
 from lightmeter.io.tabular import read, tell_format
@@ -104,6 +103,8 @@ def read_judgments(source: Any, *, columns: Columns | None = None) -> JudgmentTa
     if is_path(source):
         files = parts(source, JUDGMENTS.what).files
         if len(files) == 1 and tell_format(files[0], JUDGMENTS, columns)[0] == "jsonl":
+            from lightmeter.io.jsonl import read_objects
+
             objects, where, ignored = read_objects(files[0])
             if "documents" in objects[0]:
                 return _of_trec_fair(objects, where, ignored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import glob
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,9 @@ import numpy as np
 
 from lightmeter.errors import InputError, suggest
 from lightmeter.io.tables import Source
+
+#: what a file of groups can be, besides a plain table
+GROUP_KINDS = ("bias", "gains", "annotations", "gmemb")
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,19 @@ def split_name(spec: str | os.PathLike[str]) -> tuple[str | None, str]:
     return name.strip(), path
 
 
-def split_kind(path: str, kinds: Collection[str]) -> tuple[str, str | None]:
-    """Split ``PATH:kind`` for the kinds known; a path that exists is never split."""
+def split_kind(path: str) -> tuple[str, str | None]:
+    """Split ``PATH:kind`` for a kind of :data:`GROUP_KINDS`; a path that exists is never split."""
     if os.path.exists(path) or ":" not in path:
         return path, None
     stem, _, kind = path.rpartition(":")
-    if kind in kinds:
+    if kind in GROUP_KINDS:
         return stem, kind
     if os.path.exists(stem):
         raise InputError(
             f"unknown kind {kind!r} after the path",
             where=stem,
-            accepted=", ".join(f"PATH:{k}" for k in kinds),
-            hint=f"{suggest(kind, kinds)} Leave out ':' and what follows for a plain table".strip(),
+            accepted=", ".join(f"PATH:{k}" for k in GROUP_KINDS),
+            hint=f"{suggest(kind, GROUP_KINDS)} Leave out ':' and what follows for a plain table".strip(),
         )
     return path, None
 

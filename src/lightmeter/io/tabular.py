@@ -19,7 +19,6 @@ from lightmeter.errors import InputError
 from lightmeter.io.delimited import check_names, header, read_delimited
 from lightmeter.io.forms import Column, Columns, Form, check
 from lightmeter.io.frames import is_frame, to_polars
-from lightmeter.io.jsonl import read_jsonl
 from lightmeter.io.sources import Parts, add_counts, is_path, merge_sources, one_file, parts
 from lightmeter.io.tables import Source, Table
 from lightmeter.io.text import head_lines, read_bytes, read_fields, sysdesc_lines
@@ -174,6 +173,8 @@ def read_table_file(path: str, form: Form, columns: Columns | None = None) -> Ta
     if kind == "parquet":
         table = _read_parquet(path)
     elif kind == "jsonl":
+        from lightmeter.io.jsonl import read_jsonl
+
         table = read_jsonl(path, {name: (columns or {}).get(name, name) for name in form.ids})
     else:
         table = read_delimited(path, delimiter or ",")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from lightmeter.arrays import AnyArray, Booleans, Codes, Floats, Integers
 from lightmeter.data.judgments import Judgments
-from lightmeter.data.membership import Membership
 from lightmeter.data.rankings import Ranked
 from lightmeter.errors import LightmeterError
 from lightmeter.measures.context import Context
 from lightmeter.models.users import User, stopping
+
+if TYPE_CHECKING:
+    from lightmeter.data.membership import Membership
 
 T = TypeVar("T")
 
@@ -223,6 +225,8 @@ class Block:
 
 def _membership(block: Block, by: str) -> Membership:
     """Memberships of a block's documents in an attribute, under the call's rule for unknown ones."""
+    from lightmeter.data.membership import Membership
+
     context = block.context
     attribute = context.collection.attribute(by)
     entry = block.member_entry(by)
